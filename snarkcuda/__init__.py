@@ -1,0 +1,1 @@
+"""snarkcuda: a Groth16 prover whose every kernel is Python."""

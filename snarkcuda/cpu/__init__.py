@@ -1,0 +1,1 @@
+"""The CPU backend: njit kernels on a pool of threads."""

@@ -1,0 +1,1 @@
+"""Points: the two pairing-friendly curves, their group law and their pairing."""

@@ -1,0 +1,221 @@
+"""Points as host arrays: membership checks and the few sums that are not an MSM.
+
+Points are affine, Montgomery, uint64 `(…, 2, limbs)` in G1 and `(…, 2, 2, limbs)` in G2; (0, 0) is
+infinity. Kernels see them as packed coordinates: element 2i is x, element 2i + 1 is y.
+
+Subgroup membership costs a short multiplication instead of one by r, through an endomorphism whose
+eigenvalue on the subgroup is known:
+
+    BN254 G1       the whole curve has order r: on the curve is enough
+    BLS12-381 G1   φ(x, y) = (β·x, y),  φ(P) = −x²·P
+                   φ² + φ + 1 = 0, so that (x⁴ − x² + 1)·P = r·P = 0            Scott, eprint 2021/1130
+    G2, both       ψ = untwist, Frobenius, twist;  ψ(P) = (t − 1)·P, t the trace
+                   ψ² − t·ψ + q = 0, so that (q + 1 − t)·P = h₁·r·P = 0; with gcd(h₁, h₂) = 1 and the
+                   order of the twist h₂·r, r·P = 0       El Housni, Guillevic, Piellard, eprint 2022/352
+
+`tests/curve/test_points.py` compares both with multiplication by r, on points inside and outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from snarkcuda.curve.formulas import (
+    curve_defect,
+    xyzz_add,
+    xyzz_add_affine,
+    xyzz_double,
+    xyzz_from_affine,
+    xyzz_infinity,
+)
+from snarkcuda.curve.params import Curve, Group
+from snarkcuda.field import arrays
+from snarkcuda.field.arrays import U64Array
+from snarkcuda.field.element import load, store, zero
+from snarkcuda.field.naive import canonical, flatten, naive, power
+from snarkcuda.field.params import prime_of
+from snarkcuda.field.words import conjugate, inverse, is_zero
+from snarkcuda.jit import formula, kernel
+
+
+@formula
+def store_affine(F: Any, points: Any, index: int, p: Any) -> None:
+    """Write an XYZZ point as affine point `index`; infinity becomes (0, 0), as 1/0 = 0."""
+    x, y, zz, zzz = p
+    store(F, points, 2 * index, x * inverse(zz))
+    store(F, points, 2 * index + 1, y * inverse(zzz))
+
+
+@formula
+def multiple_of_affine(F: Any, points: Any, index: int, bits: Any, row: int) -> Any:
+    """k·P by double and add, k = bits[row] in binary, most significant first: an XYZZ point."""
+    x, y = load(F, points, 2 * index), load(F, points, 2 * index + 1)
+    total = xyzz_infinity(x)
+    for i in range(bits.shape[1]):
+        total = xyzz_double(total)
+        if bits[row, i] == 1:
+            total = xyzz_add_affine(total, x, y)
+    return total
+
+
+@kernel
+def _linear_combination(F: Any, points: Any, bits: Any, out: Any) -> None:
+    total = xyzz_infinity(zero(F))
+    for i in range(bits.shape[0]):
+        total = xyzz_add(total, multiple_of_affine(F, points, i, bits, i))
+    store_affine(F, out, 0, total)
+
+
+@kernel
+def _first_off_curve(F: Any, b: Any, points: Any, start: int, stop: int) -> int:
+    b_element = load(F, b, 0)
+    for i in range(start, stop):
+        x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)
+        if is_zero(x) and is_zero(y):
+            continue
+        if not is_zero(curve_defect(x, y, b_element)):
+            return i
+    return -1
+
+
+@kernel
+def _first_outside_subgroup(
+    F: Any, points: Any, scale: Any, bits: Any, negative: bool, start: int, stop: int
+) -> int:
+    scale_x, scale_y = load(F, scale, 0), load(F, scale, 1)
+    for i in range(start, stop):
+        x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)
+        if is_zero(x) and is_zero(y):
+            continue
+        image_x, image_y = conjugate(x) * scale_x, conjugate(y) * scale_y
+        if negative:
+            image_y = -image_y
+        mx, my, zz, zzz = multiple_of_affine(F, points, i, bits, 0)
+        if is_zero(zz) or not (mx == image_x * zz and my == image_y * zzz):
+            return i
+    return -1
+
+
+# --- between integers and arrays --------------------------------------------------------------
+
+
+def encode(group: Group, points: Sequence[tuple[Any, Any] | None]) -> U64Array:
+    """Affine points of canonical integers (None for infinity) as an array (n, 2, …, limbs)."""
+    field = prime_of(group.field)
+    values: list[int] = []
+    for point in points:
+        for coordinate in point or (0, 0):
+            values += [field.to_montgomery(v) for v in flatten(naive(group.field, coordinate))]
+    return arrays.from_ints(values, field.limbs).reshape(-1, *point_shape(group))
+
+
+def decode(group: Group, points: U64Array) -> list[tuple[Any, Any] | None]:
+    """The inverse of `encode`: coordinates are ints in G1 and pairs of ints in G2."""
+    field = prime_of(group.field)
+    values = [field.from_montgomery(value) for value in arrays.to_ints(points)]
+    level = group.field.level
+    coordinates: list[Any] = values
+    if level == 2:
+        coordinates = [tuple(values[i : i + 2]) for i in range(0, len(values), 2)]
+    numbers = [values[i : i + 2 * level] for i in range(0, len(values), 2 * level)]
+    pairs = [tuple(coordinates[2 * i : 2 * i + 2]) for i in range(len(numbers))]
+    return [
+        pair if any(number) else None for pair, number in zip(pairs, numbers, strict=True)
+    ]  # type: ignore[misc]
+
+
+def point_shape(group: Group) -> tuple[int, ...]:
+    """Shape of one affine point: (2, limbs) or (2, 2, limbs)."""
+    limbs = prime_of(group.field).limbs
+    return (2, 2, limbs) if group.is_g2 else (2, limbs)
+
+
+def is_infinity(point: U64Array) -> bool:
+    """True for the all-zero point."""
+    return not point.any()
+
+
+# --- sums and checks --------------------------------------------------------------------------
+
+
+def linear_combination(
+    group: Group, points: Sequence[U64Array], scalars: Sequence[int]
+) -> U64Array:
+    """Σ k·P for a handful of affine points; scalars are taken mod r, so they may be negative.
+
+    Returns:
+        uint64, one affine point, Montgomery; infinity is all zero.
+    """
+    stacked = np.ascontiguousarray(np.stack(points))
+    out = np.empty(point_shape(group), dtype=np.uint64)
+    bits = _bits([k % group.order for k in scalars])
+    _linear_combination(group.field, stacked.reshape(-1), bits, out)
+    return out
+
+
+def first_off_curve(
+    group: Group, points: U64Array, start: int = 0, stop: int | None = None
+) -> int | None:
+    """Index of the first point (infinity apart) that does not satisfy the curve's equation."""
+    flat = arrays.packed(points)
+    end = len(points) if stop is None else stop
+    index = _first_off_curve(group.field, _element(group, group.b), flat, start, end)
+    return None if index < 0 else int(index)
+
+
+def first_outside_subgroup(curve: Curve, group: Group, points: U64Array) -> int | None:
+    """Index of the first point on the curve (infinity apart) that is not of order r."""
+    if group == curve.g1 and curve.family == "bn":
+        return None
+    scale, bits, negative = _endomorphism(curve, group)
+    flat = arrays.packed(points)
+    index = _first_outside_subgroup(group.field, flat, scale, bits, negative, 0, len(points))
+    return None if index < 0 else int(index)
+
+
+def _bits(scalars: Sequence[int]) -> Any:
+    """One row of binary digits a scalar, most significant first, rows of equal length."""
+    width = max([1, *(k.bit_length() for k in scalars)])
+    rows = [[int(bit) for bit in bin(k)[2:].zfill(width)] for k in scalars]
+    return np.array(rows, dtype=np.int8)
+
+
+def _element(group: Group, *values: Any) -> U64Array:
+    field = prime_of(group.field)
+    coefficients = [c for value in values for c in flatten(naive(group.field, value))]
+    return arrays.from_ints(map(field.to_montgomery, coefficients), field.limbs)
+
+
+@cache
+def _endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
+    """Scales of x and y, |eigenvalue| in binary, and whether the image is to be negated."""
+    q = curve.fq.modulus
+    if group == curve.g1:
+        # Of the two primitive cube roots of unity, β is the one with φ(P) = −x²·P.
+        root = next(c for c in (pow(g, (q - 1) // 3, q) for g in range(2, q)) if c != 1)
+        times_seed_squared = _naive_multiple(group, curve.seed**2)
+        x = curve.g1_generator[0]
+        beta = next(c for c in (root, root * root % q) if c * x % q == times_seed_squared)
+        return _element(group, beta, 1), _bits([curve.seed**2]), True
+    xi = naive(curve.fq.extension, (curve.fq.xi, 1))
+    gamma_x, gamma_y = (power(xi, (q - 1) // k) for k in (3, 2))
+    if not curve.divisive_twist:
+        gamma_x, gamma_y = gamma_x.inverse(), gamma_y.inverse()
+    eigenvalue = curve.trace - 1
+    scales = _element(group, canonical(gamma_x), canonical(gamma_y))
+    return scales, _bits([abs(eigenvalue)]), eigenvalue < 0
+
+
+def _naive_multiple(group: Group, k: int) -> Any:
+    """The x coordinate of k times the generator."""
+    x, y = (naive(group.field, value) for value in group.generator)
+    total = xyzz_infinity(x)
+    for bit in bin(k)[2:]:
+        total = xyzz_double(total)
+        if bit == "1":
+            total = xyzz_add_affine(total, x, y)
+    return canonical(total[0] * total[2].inverse())

@@ -1,0 +1,1 @@
+"""Numbers: prime fields and the towers above them."""

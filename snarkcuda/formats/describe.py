@@ -1,0 +1,182 @@
+"""What is in a file, as the `info` command tells it: plain numbers and text, ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from snarkcuda.curve.params import Curve
+from snarkcuda.field.arrays import U64Array, to_ints
+from snarkcuda.formats.identify import file_kind
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.formats.proof_json import read_proof
+from snarkcuda.formats.ptau_header import read_ptau_header
+from snarkcuda.formats.public_json import MAX_BYTES as MAX_PUBLIC_BYTES
+from snarkcuda.formats.r1cs_header import read_r1cs_header
+from snarkcuda.formats.sections import SectionFile
+from snarkcuda.formats.strict_json import read_json
+from snarkcuda.formats.vkey_json import read_verifying_key
+from snarkcuda.formats.wtns import read_witness
+from snarkcuda.formats.zkey import read_zkey
+from snarkcuda.formats.zkey_header import ZKEY
+from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
+
+Description = dict[str, object]
+
+
+def describe(path: FilePath) -> Description:
+    """What a file holds; its key "kind" is `identify.file_kind`'s word.
+
+    Reads and checks the whole file as its reader does, except r1cs and ptau: their headers.
+
+    Raises:
+        SnarkcudaError: what the reader of that kind raises.
+    """
+    kind = file_kind(path)
+    return {"kind": kind, **_DESCRIBERS[kind](path)}
+
+
+def _zkey(path: FilePath) -> Description:
+    key = read_zkey(path)
+    table = SectionFile(path, ZKEY).table
+    queries = {
+        "A": key.a_query,
+        "B1": key.b_g1_query,
+        "B2": key.b_g2_query,
+        "C": key.l_query,
+        "H": key.h_query,
+        "IC": key.verifying_key.ic,
+    }
+    rows = int(key.coefficients["constraint"].max()) + 1 if len(key.coefficients) else 0
+    return {
+        "curve": key.curve.file_name,
+        "wires": key.n_wires,
+        "public": key.n_public,
+        "private": key.n_wires - key.n_public - 1,
+        "rows": rows,  # of the domain, used: constraints, then one for each public wire
+        "constraints": max(0, rows - key.n_public - 1),
+        "domain": key.domain_size,
+        "coefficients": len(key.coefficients),
+        "points_at_infinity": {name: count_infinity(query) for name, query in queries.items()},
+        "sections": [
+            {
+                "id": number,
+                "name": ZKEY.sections[number].name if number in ZKEY.sections else "unknown",
+                "offset": offset,
+                "bytes": length,
+            }
+            for number, (offset, length) in table.items()
+        ],
+        "warnings": key_warnings(key.verifying_key, key),
+    }
+
+
+def count_infinity(points: U64Array, block: int = 1 << 16) -> int:
+    """How many points of a query are infinity (all zero)."""
+    rows = points.reshape(len(points), int(np.prod(points.shape[1:])))
+    return sum(
+        int(np.count_nonzero(~rows[start : start + block].any(axis=1)))
+        for start in range(0, len(rows), block)
+    )
+
+
+def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
+    """Why proofs under this key mean nothing; an empty list if nothing is seen.
+
+    With δ = γ, or δ the generator (its secret is 1, as in a key that nobody has contributed to),
+    anyone can forge: Groth16 is sound only while δ and γ are unrelated secrets.
+    """
+    curve, warnings = vk.curve, []
+    if np.array_equal(vk.delta_g2, vk.gamma_g2):
+        warnings.append(
+            "delta equals gamma: anyone can forge proofs for this key; it needs a contribution "
+            "(snarkjs zkey contribute)"
+        )
+    is_generator = _equals(vk.delta_g2, curve, _flat(curve.g2_generator)) or (
+        key is not None and _equals(key.delta_g1, curve, list(curve.g1_generator))
+    )
+    if is_generator:
+        warnings.append(
+            "delta is the generator: nobody has contributed to this key, anyone can forge proofs"
+        )
+    return warnings
+
+
+def _flat(point: tuple[tuple[int, int], tuple[int, int]]) -> list[int]:
+    return [coefficient for coordinate in point for coefficient in coordinate]
+
+
+def _equals(point: U64Array, curve: Curve, coordinates: list[int]) -> bool:
+    return to_ints(point) == [curve.fq.to_montgomery(c) for c in coordinates]
+
+
+def _wtns(path: FilePath) -> Description:
+    witness = read_witness(path)
+    values = witness.values
+    low, high = values[:, 0], values[:, 1:].any(axis=1)
+    zeros = int(np.count_nonzero(~high & (low == 0)))
+    ones = int(np.count_nonzero(~high & (low == 1)))
+    return {
+        "curve": witness.curve.file_name,
+        "values": len(values),
+        "zeros": zeros,
+        "ones": ones,
+        "share_of_zeros": round(zeros / len(values), 4),
+        "share_of_ones": round(ones / len(values), 4),
+    }
+
+
+def _r1cs(path: FilePath) -> Description:
+    header = read_r1cs_header(path)
+    return {
+        "curve": header.curve.file_name,
+        "wires": header.n_wires,
+        "outputs": header.n_outputs,
+        "public_inputs": header.n_public_inputs,
+        "private_inputs": header.n_private_inputs,
+        "constraints": header.n_constraints,
+    }
+
+
+def _ptau(path: FilePath) -> Description:
+    header = read_ptau_header(path)
+    return {
+        "curve": header.curve.file_name,
+        "power": header.power,
+        "ceremony_power": header.ceremony_power,
+        "prepared_for_phase_2": header.prepared,
+    }
+
+
+def _proof(path: FilePath) -> Description:
+    proof = read_proof(path)
+    return {"curve": proof.curve.file_name, "c_is_infinity": not proof.c.any()}
+
+
+def _public(path: FilePath) -> Description:
+    signals = read_json(path, MAX_PUBLIC_BYTES, "public signals").items(name="signal")
+    values = [signal.integer() for signal in signals]
+    return {"signals": len(values), "largest_bits": max(values, default=0).bit_length()}
+
+
+def _verification_key(path: FilePath) -> Description:
+    key = read_verifying_key(path)
+    return {
+        "curve": key.curve.file_name,
+        "public": key.n_public,
+        "ic_points_at_infinity": count_infinity(key.ic),
+        "warnings": key_warnings(key),
+    }
+
+
+_DESCRIBERS: dict[str, Callable[[FilePath], Any]] = {
+    "zkey": _zkey,
+    "wtns": _wtns,
+    "r1cs": _r1cs,
+    "ptau": _ptau,
+    "proof": _proof,
+    "public": _public,
+    "verification_key": _verification_key,
+}

@@ -1,0 +1,58 @@
+"""The header of a circuit as circom writes it: r1cs version 1.
+
+1 header        u32 32, prime, u32 wires, outputs, public inputs, private inputs, u64 labels,
+                u32 constraints
+2 constraints   3 wire labels   4, 5 custom gates (PLONK only)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from snarkcuda.curve.params import Curve
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.formats.sections import Layout, SectionFile, SectionKind
+from snarkcuda.formats.wtns import scalar_field_curve
+
+R1CS = Layout(
+    magic=b"r1cs",
+    version=1,
+    sections={
+        1: SectionKind("header", "which holds the prime and the sizes"),
+        2: SectionKind("constraints", "the circuit itself"),
+        3: SectionKind("wire labels", "the names of the wires"),
+        4: SectionKind("custom gates", "gates for PLONK"),
+        5: SectionKind("custom gate uses", "gates for PLONK"),
+    },
+)
+
+
+@dataclass(frozen=True)
+class CircuitHeader:
+    """The sizes of a circuit; wires are the constant, outputs, public inputs, then the rest."""
+
+    curve: Curve
+    n_wires: int
+    n_outputs: int
+    n_public_inputs: int
+    n_private_inputs: int
+    n_labels: int
+    n_constraints: int
+
+
+def read_r1cs_header(path: FilePath) -> CircuitHeader:
+    """Read the header of an r1cs file.
+
+    Raises:
+        FormatError: the file breaks its format or its prime is no known scalar field.
+    """
+    header = SectionFile(path, R1CS).section(1)
+    curve = scalar_field_curve(header)
+    at = 4 + 8 * curve.fr.limbs
+    header.require_length(at + 28, "prime and sizes")
+    wires, outputs, public, private = (
+        header.uint(at + 4 * i, 4, "number of wires") for i in range(4)
+    )
+    labels = header.uint(at + 16, 8, "number of labels")
+    constraints = header.uint(at + 24, 4, "number of constraints")
+    return CircuitHeader(curve, wires, outputs, public, private, labels, constraints)
