@@ -1,4 +1,4 @@
-"""Every exception that a user of snarkcuda can meet, with the exit code it becomes on the command line.
+"""Every exception that a user of snarkcuda can meet, and the exit code that it becomes.
 
 A message names the thing, the rule, the value, the file (with offset or index) and the next step:
 "witness.wtns has 4 values but circuit.zkey expects 10: they come from different circuits".
@@ -25,7 +25,7 @@ class NotInFieldError(SnarkcudaError):
 
 
 class NotOnCurveError(SnarkcudaError):
-    """A point is off the curve, outside the prime-order subgroup, or infinity where that is refused."""
+    """A point is off the curve, outside the subgroup, or infinity where that is refused."""
 
 
 class UnsatisfiedError(SnarkcudaError):

@@ -3,14 +3,16 @@
     @formula     plain Python that every element type can run: ints, bounds, njit, later CUDA
     @kernel      an njit function (releases the GIL) whose machine code is kept on disk
 
-Why an own cache: numba looks only at the kernel's own file, so an edit of `curve/formulas.py` under a
-cached kernel of `cpu/msm.py` would give the old result. Here a kernel is fresh only while the digest
-of all project modules that its module imports, directly or not, is unchanged. Entries are single
-files named by a digest of everything they depend on, so two processes can never swap each other's
-code (numba's index file can), and a damaged file is a miss, not a crash.
+    @intrinsic   emits LLVM IR for a word that numba does not have
 
-The directory is `SNARKCUDA_CACHE_DIR`, or the user's cache directory; never the install, which may be
-read-only. Numba unpickles what it finds, so a directory that somebody else owns or can write is
+Why an own cache: numba looks only at the kernel's own file, so an edit of `curve/formulas.py` under
+a cached kernel of `cpu/msm.py` would give the old result. Here a kernel is fresh only while the
+digest of all project modules that its module imports, directly or not, is unchanged. Entries are
+single files named by a digest of everything they depend on, so two processes can never swap each
+other's code (numba's index file can), and a damaged file is a miss, not a crash.
+
+The directory is `SNARKCUDA_CACHE_DIR`, or the user's cache directory; never the install, which may
+be read-only. Numba unpickles what it finds, so a directory that somebody else owns or can write is
 refused: kernels then compile anew in each process, with one warning that says why.
 
 The classes subclass private API of numba.core.caching; pyproject caps numba for that reason, and
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import logging
 import os
 import pickle
 import stat
@@ -36,11 +39,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 import llvmlite
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 from platformdirs import user_cache_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+logger = logging.getLogger(__name__)  # one line at level INFO for each kernel that is compiled
 
 CACHE_VARIABLE = "SNARKCUDA_CACHE_DIR"
 SUFFIX = ".kernel"
@@ -49,6 +55,11 @@ SUFFIX = ".kernel"
 def formula(function: Callable[P, R]) -> Callable[P, R]:
     """Mark plain Python as callable from kernels; called from Python it stays plain Python."""
     return cast("Callable[P, R]", register_jitable(function))
+
+
+def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A word for kernels that emits LLVM IR; `function(typing_context, *types)`, as in numba."""
+    return cast("Callable[..., Any]", numba_intrinsic(function))
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,7 +120,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _imports(source: str, module: str, is_package: bool) -> Iterator[str]:
-    """Absolute names that a module imports from its own package or ours: modules, or names in one."""
+    """Absolute names that a module imports from its package or ours: modules, or names in one."""
     package = module if is_package else module.rpartition(".")[0]
     roots = {module.partition(".")[0], _PACKAGE}
     for node in ast.walk(ast.parse(source)):
@@ -203,8 +214,9 @@ class _Entries:
         try:
             data = self._path(key).read_bytes()
         except OSError:
-            return None
+            data = b""
         if hashlib.sha256(data[32:]).digest() != data[:32]:
+            logger.info("compiling %s", self._name)
             return None
         return pickle.loads(data[32:])
 

@@ -1,7 +1,7 @@
 """A·w and B·w: the sparse half of a proof, and the pointwise products around the transforms.
 
-A circom key lists its coefficients as records (matrix, row, column, value·R²); here they are grouped by
-row once, when the key is made resident, in compressed sparse rows:
+A circom key lists its coefficients as records (matrix, row, column, value·R²); here they are
+grouped by row once, when the key is made resident, in compressed sparse rows:
 
     rows 0 … n − 1: A;  rows n … 2n − 1: B            n the domain size
     row j: entries start[j] … start[j + 1] − 1, each a wire and a value
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, Stop, claim
@@ -27,7 +26,7 @@ from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import canonical_one, load, one, store, zero
 from snarkcuda.field.params import PrimeField
 from snarkcuda.field.words import mul_sub
-from snarkcuda.jit import kernel
+from snarkcuda.jit import intrinsic, kernel
 
 _CHUNK = 1 << 10  # rows of one task
 _RECORD = 44  # bytes of a coefficient record in the key
@@ -63,7 +62,7 @@ def group_by_row(field: PrimeField, n: int, coefficients: NDArray[Any]) -> Matri
 def evaluate(
     pool: Pool, matrices: Matrices, witness: U64Array, stop: Stop | None = None
 ) -> U64Array:
-    """a = A·w, b = B·w and c = a·b on the domain: uint64 (3, n, limbs), Montgomery.
+    """A = A·w, b = B·w and c = a·b on the domain: uint64 (3, n, limbs), Montgomery.
 
     Args:
         pool: the threads to use.
@@ -121,18 +120,16 @@ def _group(F: Any, records: Any, n: int, start: Any, wires: Any, values: Any) ->
 
 
 @kernel
-def _rows(
-    tasks: Any, F: Any, start: Any, wires: Any, values: Any, witness: Any, abc: Any
-) -> None:
+def _rows(tasks: Any, F: Any, start: Any, wires: Any, values: Any, witness: Any, abc: Any) -> None:
     n = abc.shape[1]
     task = claim(tasks)
     while task >= 0:
         for row in range(task * _CHUNK, min(n, (task + 1) * _CHUNK)):
             a, b = zero(F), zero(F)
             for i in range(start[row], start[row + 1]):
-                a += load(F, values, i) * load(F, witness, wires[i])
+                a = a + load(F, values, i) * load(F, witness, wires[i])
             for i in range(start[n + row], start[n + row + 1]):
-                b += load(F, values, i) * load(F, witness, wires[i])
+                b = b + load(F, values, i) * load(F, witness, wires[i])
             store(F, abc, row, a)
             store(F, abc, n + row, b)
             store(F, abc, 2 * n + row, a * b)

@@ -1,4 +1,4 @@
-"""Multi-scalar multiplication Σ kᵢ·Pᵢ on the CPU: Pippenger's buckets, signed digits, G1 and G2 alike.
+"""Multi-scalar multiplication Σ kᵢ·Pᵢ on the CPU: Pippenger's buckets with signed digits.
 
     kᵢ = Σ_w digit[w, i]·2^(c·w),   −2^(c−1) < digit ≤ 2^(c−1)
 
@@ -6,12 +6,13 @@
                    sum = Σ_b b·bucket[b], by two running sums from the top
     at the end:    Σ_w 2^(c·w) · Σ_g sum[w, g], by Horner's rule
 
-Digits are cut once for scalars that several queries share (A, B1, B2 and L of a proof). A negative digit
-adds the point with −y, so half the buckets do. A zero digit costs one comparison, so 0/1 witnesses are
-cheap; a bucket of any size is exact, as the mixed addition handles equal, opposite and infinite points.
+Digits are cut once for scalars that several queries share (A, B1, B2 and L of a proof). A negative
+digit adds the point with −y, so half the buckets do. A zero digit costs one comparison, so 0/1
+witnesses are cheap; a bucket of any size is exact, as the mixed addition handles equal, opposite
+and infinite points.
 
-Sources: Pippenger 1976; Bernstein, Doumen, Lange and Oosterwijk, eprint 2012/549, §4. The naive twin is
-the sum of multiples in `tests/naive_groth16.py`.
+Sources: Pippenger 1976; Bernstein, Doumen, Lange and Oosterwijk, eprint 2012/549, §4. The naive
+twin is the sum of multiples in `tests/naive_groth16.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Digits:
     values: NDArray[np.int16]  # (n_windows, n)
 
     def __len__(self) -> int:
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def __getitem__(self, part: slice) -> Digits:
         """The digits of a slice of the scalars; nothing is copied."""
@@ -119,7 +120,15 @@ def msm(
     values = digits.values
     values.flags.writeable = False
     pool.run(
-        _fill_buckets, rows * groups, group.field, points, values, digits.window, groups, sums, stop=stop
+        _fill_buckets,
+        rows * groups,
+        group.field,
+        points,
+        values,
+        digits.window,
+        groups,
+        sums,
+        stop=stop,
     )
     _horner(group.field, sums, groups, digits.window, result)
     return result

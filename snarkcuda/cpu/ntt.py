@@ -1,10 +1,11 @@
 """Number-theoretic transforms without a bit-reversal pass, and the domain they run over.
 
-    natural order ──DIF, roots ω⁻¹──▶ bit-reversed order ──× scale──▶ ──DIT, roots ω──▶ natural order
+    natural ──DIF, roots ω⁻¹──▶ bit-reversed ──× scale──▶ bit-reversed ──DIT, roots ω──▶ natural
 
-Evaluations on the domain {ωⁱ} become evaluations on the coset {g·ωⁱ}: the inverse transform leaves the
-coefficients bit-reversed, where each is multiplied by gⁱ/n (`scale` is stored in that order), and the
-forward transform takes them from there. Several polynomials run side by side as rows of one array.
+Evaluations on the domain {ωⁱ} become evaluations on the coset {g·ωⁱ}: the inverse transform leaves
+the coefficients bit-reversed, where each is multiplied by gⁱ/n (`scale` is stored in that order),
+and the forward transform takes them from there. Several polynomials run side by side as rows of one
+array.
 
 Stages whose butterflies span more than a block run one after another over the whole array; the last
 (first) log_block stages run block by block, each block staying in the cache:
@@ -134,7 +135,9 @@ def to_coset(pool: Pool, tables: Tables, x: U64Array, stop: Stop | None = None) 
     butterflies = k << max(0, log_n - 1 - _LOG_CHUNK)
     flat = x.reshape(-1, field.limbs)
     for log_span in range(log_n, log_block, -1):
-        pool.run(_dif_stage, butterflies, field, flat, tables.inverse_roots, log_n, log_span, stop=stop)
+        pool.run(
+            _dif_stage, butterflies, field, flat, tables.inverse_roots, log_n, log_span, stop=stop
+        )
     pool.run(_dif_blocks, n_blocks, field, flat, tables.inverse_roots, log_n, log_block, stop=stop)
     pool.run(_scale_blocks, n_blocks, field, flat, tables.scale, log_n, log_block, stop=stop)
     pool.run(_dit_blocks, n_blocks, field, flat, tables.roots, log_n, log_block, stop=stop)

@@ -1,30 +1,32 @@
 """Threads that run compiled workers: one fork and join costs some ten microseconds.
 
-A worker is a kernel whose first argument is `tasks`; each thread of the pool runs the same worker, and
-the workers share the work by counting:
+A worker is a kernel whose first argument is `tasks`; each thread of the pool runs the same worker,
+and the workers share the work by counting:
 
     task = claim(tasks)
     while task >= 0:
         …  (long tasks leave early when `stopped(tasks)`)
         task = claim(tasks)
 
-numba's own `parallel=True` is not used: its default threading layer aborts the process when two Python
-threads enter it at once, and a proof must stop promptly on Ctrl-C. Workers release the GIL, so the
-caller waits in Python, sees the interrupt, sets the stop flag, and no task is claimed after that.
+numba's own `parallel=True` is not used: its default threading layer aborts the process when two
+Python threads enter it at once, and a proof must stop promptly on Ctrl-C. Workers release the GIL,
+so the caller waits in Python, sees the interrupt, sets the stop flag, and no task is claimed after
+that.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+
+from snarkcuda.jit import intrinsic
 
 _NEXT, _TOTAL, _STOP = 0, 1, 2
 I64 = ir.IntType(64)
@@ -65,6 +67,7 @@ class Pool:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
+        self._current: Any = None
         self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="snarkcuda")
 
     def run(
@@ -80,6 +83,7 @@ class Pool:
         stop = stop or Stop()
         tasks = np.array([0, n_tasks, 0], dtype=np.int64)
         stop._add(tasks)
+        self._current = tasks
         futures: list[Future[Any]] = []
         try:
             workers = min(self.threads, n_tasks)
@@ -91,10 +95,28 @@ class Pool:
                 tasks[_STOP] = 1
                 wait(futures)
             stop._remove(tasks)
+            self._current = None
         for future in futures:
             future.result()
         if tasks[_STOP]:
             raise Cancelled
+
+    def fraction(self) -> float | None:
+        """Share of the tasks begun in the run that started last; None if it has ended."""
+        tasks = self._current
+        return None if tasks is None else min(1.0, float(tasks[_NEXT]) / float(tasks[_TOTAL]))
+
+    def map(
+        self, call: Callable[[Any], Any], items: Iterable[Any], stop: Stop | None = None
+    ) -> list[Any]:
+        """`call(item)` for each item, on all threads; worth it where the calls release the GIL."""
+
+        def one(item: Any) -> Any:
+            if stop is not None and stop.is_set:
+                raise Cancelled
+            return call(item)
+
+        return list(self._executor.map(one, items))
 
     def close(self) -> None:
         """End the threads; running work is waited for."""

@@ -8,8 +8,8 @@ Three kinds of point:
 
 The XYZZ formulas branch on the exceptional cases (infinity, equal, opposite) and are exact; the
 complete addition and the affine chord and tangent do not branch. Costs count field operations: M
-multiplication, S squaring, P `mul_sub` (two products, one reduction). `Bound` runs every formula and
-`tests/curve/test_formulas.py` compares its tally with these docstrings.
+multiplication, S squaring, P `mul_sub` (two products, one reduction). `Bound` runs every formula
+and `tests/curve/test_formulas.py` compares its tally with these docstrings.
 
 Names after the Explicit-Formulas Database (hyperelliptic.org/EFD, short Weierstrass, xyzz).
 """
@@ -77,7 +77,7 @@ def xyzz_double(p: Xyzz) -> Xyzz:
 
 @formula
 def xyzz_add_affine(p: Xyzz, x2: Element, y2: Element) -> Xyzz:
-    """p + (x2, y2): madd-2008-s. Cost: 6M + 2S + 1P.
+    """P + (x2, y2): madd-2008-s. Cost: 6M + 2S + 1P.
 
     Exact for infinity on either side, equal points and opposite points.
     """
@@ -101,7 +101,7 @@ def xyzz_add_affine(p: Xyzz, x2: Element, y2: Element) -> Xyzz:
 
 @formula
 def xyzz_add(p: Xyzz, q: Xyzz) -> Xyzz:
-    """p + q: add-2008-s. Cost: 10M + 2S + 1P.
+    """P + q: add-2008-s. Cost: 10M + 2S + 1P.
 
     Exact for infinity on either side, equal points and opposite points.
     """
@@ -131,7 +131,7 @@ def xyzz_add(p: Xyzz, q: Xyzz) -> Xyzz:
 
 @formula
 def complete_add(p: Projective, q: Projective, b3: Element) -> Projective:
-    """p + q for any two points of odd order, b3 = 3·b. Cost: 8M + 3P.
+    """P + q for any two points of odd order, b3 = 3·b. Cost: 8M + 3P.
 
     Renes, Costello and Batina, eprint 2015/1060, algorithm 7, its last six products paired.
     """
@@ -155,8 +155,8 @@ def complete_add(p: Projective, q: Projective, b3: Element) -> Projective:
 def affine_slope_sum(x1: Element, y1: Element, x2: Element, slope: Element) -> Affine:
     """The third point of the line through (x1, y1) with this slope, negated. Cost: 1M + 1S.
 
-    The sum of two points on a chord of slope (y2 − y1)/(x2 − x1), or twice one (x2 = x1) on a tangent
-    of slope 3·x1²/(2·y1). The caller inverts, one inversion for a whole batch.
+    The sum of two points on a chord of slope (y2 − y1)/(x2 − x1), or twice one (x2 = x1) on a
+    tangent of slope 3·x1²/(2·y1). The caller inverts, one inversion for a whole batch.
     """
     x3 = sqr(slope) - x1 - x2
     return x3, slope * (x1 - x3) - y1

@@ -5,9 +5,9 @@
     BN254       λ = 6t + 2, then the two lines through π(Q) and −π²(Q)      Vercauteren 2010
     BLS12-381   λ = x < 0: loop over |x|, then conjugate
 
-Lines are affine: a chord or tangent of the twist needs one inversion, which safegcd makes as cheap as
-the dozen products that projective lines cost. With (x, y) on the twist and its slope s, untwisting
-gives (up to a factor that the final exponentiation kills):
+Lines are affine: a chord or tangent of the twist needs one inversion, which safegcd makes as cheap
+as the dozen products that projective lines cost. With (x, y) on the twist and its slope s,
+untwisting gives (up to a factor that the final exponentiation kills):
 
     D-type, (x·w², y·w³):     y_P        − s·x_P·w   + (s·x − y)·w³
     M-type, (x/w², y/w³):     (s·x − y)  − s·x_P·w²  + y_P·w³           (times w³)
@@ -37,7 +37,6 @@ from snarkcuda.field.words import (
     extend,
     inverse,
     is_zero,
-    one_like,
     parts,
     sqr,
     zero_like,
@@ -291,7 +290,7 @@ def is_one(curve: Curve, value: U64Array) -> bool:
     return numbers == [curve.fq.to_montgomery(1), *[0] * 11]
 
 
-def naive_pairing(curve: Curve, pairs: Sequence[tuple[Any, Any]]) -> Naive:
+def naive_pairing(curve: Curve, pairs: Sequence[tuple[Any, Any]]) -> Any:
     """The twin: the same product on naive elements; pairs of affine points, none infinity."""
     fq12 = curve.fq.extension.extension.extension
     gamma = frobenius_constants(curve)

@@ -8,10 +8,12 @@ eigenvalue on the subgroup is known:
 
     BN254 G1       the whole curve has order r: on the curve is enough
     BLS12-381 G1   φ(x, y) = (β·x, y),  φ(P) = −x²·P
-                   φ² + φ + 1 = 0, so that (x⁴ − x² + 1)·P = r·P = 0            Scott, eprint 2021/1130
+                   φ² + φ + 1 = 0, so that (x⁴ − x² + 1)·P = r·P = 0
     G2, both       ψ = untwist, Frobenius, twist;  ψ(P) = (t − 1)·P, t the trace
-                   ψ² − t·ψ + q = 0, so that (q + 1 − t)·P = h₁·r·P = 0; with gcd(h₁, h₂) = 1 and the
-                   order of the twist h₂·r, r·P = 0       El Housni, Guillevic, Piellard, eprint 2022/352
+                   ψ² − t·ψ + q = 0, so that (q + 1 − t)·P = h₁·r·P = 0; the twist's order is
+                   h₂·r and gcd(h₁, h₂) = 1, so that r·P = 0
+
+Sources: Scott, eprint 2021/1130; El Housni, Guillevic and Piellard, eprint 2022/352.
 
 `tests/curve/test_points.py` compares both with multiplication by r, on points inside and outside.
 """
@@ -29,7 +31,6 @@ from snarkcuda.curve.formulas import (
     xyzz_add,
     xyzz_add_affine,
     xyzz_double,
-    xyzz_from_affine,
     xyzz_infinity,
 )
 from snarkcuda.curve.params import Curve, Group
@@ -113,19 +114,17 @@ def encode(group: Group, points: Sequence[tuple[Any, Any] | None]) -> U64Array:
     return arrays.from_ints(values, field.limbs).reshape(-1, *point_shape(group))
 
 
-def decode(group: Group, points: U64Array) -> list[tuple[Any, Any] | None]:
+def decode(group: Group, points: U64Array) -> list[Any]:
     """The inverse of `encode`: coordinates are ints in G1 and pairs of ints in G2."""
     field = prime_of(group.field)
     values = [field.from_montgomery(value) for value in arrays.to_ints(points)]
     level = group.field.level
     coordinates: list[Any] = values
     if level == 2:
-        coordinates = [tuple(values[i : i + 2]) for i in range(0, len(values), 2)]
-    numbers = [values[i : i + 2 * level] for i in range(0, len(values), 2 * level)]
-    pairs = [tuple(coordinates[2 * i : 2 * i + 2]) for i in range(len(numbers))]
-    return [
-        pair if any(number) else None for pair, number in zip(pairs, numbers, strict=True)
-    ]  # type: ignore[misc]
+        coordinates = list(zip(values[::2], values[1::2], strict=True))
+    pairs = zip(coordinates[::2], coordinates[1::2], strict=True)
+    zero = 0 if level == 1 else (0, 0)
+    return [None if pair == (zero, zero) else pair for pair in pairs]
 
 
 def point_shape(group: Group) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Field elements as host arrays: `uint64 (…, limbs)`, little-endian limbs, and the checks at the door.
+"""Field elements as host arrays, `uint64 (…, limbs)`, and the checks at the door.
 
     value = a[0] + a[1]·2^64 + …           one row an element, C-contiguous
     Fp2   = c0's limbs, then c1's          (…, 2, limbs), flat in memory

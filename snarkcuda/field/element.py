@@ -1,14 +1,15 @@
 """`Element(F)`: field elements as values inside CPU kernels, with operators on their type.
 
-A kernel takes a field (`PrimeField` or `ExtensionField`) as its first argument; numba sees a tag type
-that carries the field, so one kernel source serves every field and each use is compiled and cached
-for its own. Inside, `load(F, rows, i)` gives an element; `+ - * ==`, unary `-` and the words of
-`field/words.py` work on it; `store(F, rows, i, x)` puts it back.
+A kernel takes a field (`PrimeField` or `ExtensionField`) as its first argument; numba sees a tag
+type that carries the field, so one kernel source serves every field and each use is compiled and
+cached for its own. Inside, `load(F, rows, i)` gives an element; `+ - * ==`, unary `-` and the words
+of `field/words.py` work on it; `store(F, rows, i, x)` puts it back.
 
     prime field      [n x i64], Montgomery form, R = 2^(64n), reduced        field/montgomery.py
     extension        [degree x base]: additions by coefficient, products by the formulas of tower.py
 
-Additions are emitted in place; products are calls, so that code stays small and compiles in seconds. The naive twin is `field/naive.py`.
+Additions are emitted in place; products are calls, so that code stays small and compiles in
+seconds. The naive twin is `field/naive.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import (
     NativeValue,
-    intrinsic,
     lower_builtin,
     models,
     register_model,
@@ -34,6 +34,7 @@ from numba.extending import (
 from snarkcuda.field import montgomery, tower, words
 from snarkcuda.field.inverse import invert_row
 from snarkcuda.field.params import ExtensionField, Field, PrimeField, prime_of
+from snarkcuda.jit import intrinsic
 
 # --- types ------------------------------------------------------------------------------------
 
@@ -75,15 +76,17 @@ class _ElementModel(models.PrimitiveModel):  # type: ignore[misc]
 register_model(FieldTag)(models.OpaqueModel)
 
 
-@typeof_impl.register(PrimeField)
-@typeof_impl.register(ExtensionField)
 def _typeof_field(field: Field, context: Any) -> FieldTag:
     return FieldTag(field)
 
 
-@unbox(FieldTag)
 def _unbox_field(typ: FieldTag, obj: Any, context: Any) -> NativeValue:
     return NativeValue(context.context.get_dummy_value())
+
+
+typeof_impl.register(PrimeField)(_typeof_field)
+typeof_impl.register(ExtensionField)(_typeof_field)
+unbox(FieldTag)(_unbox_field)
 
 
 # --- operators and words ----------------------------------------------------------------------
@@ -125,8 +128,8 @@ def _all_coefficients(emit: Emit) -> Emit:
 def _define(symbol: Any, arity: int, lower: Emit, result: Callable[[Field], Any]) -> None:
     """Type `symbol` for `arity` elements of one field, and emit its code in place.
 
-    `lower(context, builder, sig, args)` returns the LLVM value; `result(field)` the numba type. This
-    is numba's typing template rather than an overload: an overload is a function of its own to
+    `lower(context, builder, sig, args)` returns the LLVM value; `result(field)` the numba type.
+    This is numba's typing template rather than an overload: an overload is a function of its own to
     compile and link, which for the words of the tower tripled the pairing's compile time.
     """
 
@@ -257,11 +260,10 @@ for _degree in (2, 3):
 
 class _SelectTemplate(AbstractTemplate):  # type: ignore[misc]
     def generic(self, args: Any, kws: Any) -> Any:
-        condition, a, b = args
+        _, a, b = args
         return signature(a, types.boolean, a, b) if isinstance(a, ElementType) and a == b else None
 
 
-@lower_builtin(words.select, types.Boolean, ElementType, ElementType)
 def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     flag, a, b = args
 
@@ -272,6 +274,7 @@ def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 _register(words.select, _SelectTemplate)
+lower_builtin(words.select, types.Boolean, ElementType, ElementType)(_lower_select)
 
 
 def _constant_ir(field: Field, raw_of: Callable[[PrimeField], int]) -> Any:

@@ -5,11 +5,12 @@ Sixty-two division steps are run on the low words of f and g alone and collected
 
     f·2^k ≡ a·d,  g·2^k ≡ a·e  (mod p)         f odd; at the end g = 0 and f = ±1, so d = ±1/a
 
-Numbers are signed, in limbs of 62 bits (int64), so that products of a limb and a matrix entry sum in
-128 bits. Witness values pass through here: the time depends on the value.
+Numbers are signed, in limbs of 62 bits (int64), so that products of a limb and a matrix entry sum
+in 128 bits. Witness values pass through here: the time depends on the value.
 
-Source: Bernstein and Yang, eprint 2019/266; the 62-step layout with d and e kept in (−2p, p) is Pieter
-Wuille's (libsecp256k1, doc/safegcd_implementation.md). The naive twin is Python's pow(a, -1, p).
+Source: Bernstein and Yang, eprint 2019/266; the 62-step layout with d and e kept in (−2p, p) is
+Pieter Wuille's (libsecp256k1, doc/safegcd_implementation.md). The naive twin is Python's pow(a, -1,
+p).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import numpy as np
 from llvmlite import ir
 from numba import int64, types, uint64
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 
 from snarkcuda.field.montgomery import I64, I128, limbs_of
-from snarkcuda.jit import formula
+from snarkcuda.field.params import PrimeField
+from snarkcuda.jit import formula, intrinsic
 
 STEPS = 62
 MASK = (1 << STEPS) - 1
@@ -57,7 +59,7 @@ def _product(context: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def _add_product(context: Any, total: Any, x: Any, y: Any) -> Any:
-    """total + x·y, signed."""
+    """Total + x·y, signed."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         product = builder.mul(builder.sext(args[1], I128), builder.sext(args[2], I128))
@@ -68,7 +70,7 @@ def _add_product(context: Any, total: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def _shift_down(context: Any, total: Any) -> Any:
-    """total >> 62, signed."""
+    """Total >> 62, signed."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.ashr(args[0], ir.Constant(I128, STEPS))
@@ -94,7 +96,7 @@ def _trailing_zeros(context: Any, x: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-def _limb_count(field: Any) -> int:
+def _limb_count(field: PrimeField) -> int:
     """62-bit limbs: d and e need a sign and one more bit."""
     return (field.modulus.bit_length() + 2 + STEPS - 1) // STEPS
 
@@ -212,12 +214,12 @@ def _apply_to_numbers(F: Any, f: Any, g: Any, u: int64, v: int64, q: int64, r: i
         cg = _shift_down(cg)
     f[count - 1] = _low(cf)
     g[count - 1] = _low(cg)
-    return (any_bit | g[count - 1]) == int64(0)
+    return bool((any_bit | g[count - 1]) == int64(0))
 
 
 @formula
 def _add_modulus_or_negate(F: Any, d: Any, negate: bool) -> None:
-    """d = −d if `negate` else d + p, limbs carried."""
+    """D = −d if `negate` else d + p, limbs carried."""
     count = _limbs(F)
     carry = int64(0)
     for i in range(count):

@@ -1,9 +1,9 @@
 """Montgomery arithmetic on 64-bit limbs, emitted as LLVM IR: the scalar CPU path.
 
-An element is `[n x i64]` in registers, little-endian limbs, Montgomery form with R = 2^(64n), always
-reduced: 0 ≤ value < p. The moduli leave at least one bit of the top limb free, 2p < R, so that sums fit
-n limbs and the sign of v − p decides the one conditional subtraction (`tests/field/test_bound.py`
-proves each range stated here).
+An element is `[n x i64]` in registers, little-endian limbs, Montgomery form with R = 2^(64n),
+always reduced: 0 ≤ value < p. The moduli leave at least one bit of the top limb free, 2p < R, so
+that sums fit n limbs and the sign of v − p decides the one conditional subtraction
+(`tests/field/test_bound.py` proves each range stated here).
 
 Products of two limbs are LLVM's i128, which becomes one `mulx` on x86-64 and `mul`/`umulh` on
 aarch64: level with hand-written assembly for four limbs, and portable.
@@ -78,13 +78,13 @@ def _subtract_modulus_once(builder: Builder, field: PrimeField, wide: Value) -> 
 
 
 def add(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
-    """a + b: [0, p) + [0, p) < 2p < R, one conditional subtraction."""
+    """A + b: [0, p) + [0, p) < 2p < R, one conditional subtraction."""
     total = builder.add(_widen(builder, a), _widen(builder, b))
     return _narrow(builder, _subtract_modulus_once(builder, field, total))
 
 
 def sub(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
-    """a − b in (−p, p), plus p where negative."""
+    """A − b in (−p, p), plus p where negative."""
     wide = builder.sub(_widen(builder, a), _widen(builder, b))
     negative = builder.icmp_signed("<", wide, ir.Constant(wide.type, 0))
     modulus = ir.Constant(wide.type, field.modulus)
@@ -92,7 +92,7 @@ def sub(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
 
 
 def neg(builder: Builder, field: PrimeField, a: Value) -> Value:
-    """p − a, and 0 for 0 (so that the result is below p)."""
+    """P − a, and 0 for 0 (so that the result is below p)."""
     return sub(builder, field, constant(field, 0), a)
 
 
@@ -121,9 +121,9 @@ def mul(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
 def mul_sub(builder: Builder, field: PrimeField, a: Value, b: Value, c: Value, d: Value) -> Value:
     """(a·b − c·d)/R as a·b + (p − c)·d: two products, one reduction.
 
-    The sum is < 2p², so the reduced value is < 2p²/R + p < 2p: one conditional subtraction again. The
-    running value needs 3p < R, which holds for both base fields; the scalar field of BLS12-381 is too
-    close to R and reduces twice.
+    The sum is < 2p², so the reduced value is < 2p²/R + p < 2p: one conditional subtraction again.
+    The running value needs 3p < R, which holds for both base fields; the scalar field of BLS12-381
+    is too close to R and reduces twice.
     """
     if 3 * field.modulus > field.montgomery:
         return sub(builder, field, mul(builder, field, a, b), mul(builder, field, c, d))
@@ -161,8 +161,8 @@ def _emit_sum_of_products(
     """The body: CIOS.
 
     Row i adds aⱼ·bᵢ for each of k pairs, then m·p with m = −t₀/p mod 2^64, and drops the zero limb.
-    By induction the running value stays below (k + 1)·p, so it is below (k + 1)·p·2^64 within a row:
-    n + 1 limbs hold it if (k + 1)·p ≤ R.
+    By induction the running value stays below (k + 1)·p, so it is below (k + 1)·p·2^64 within a
+    row: n + 1 limbs hold it if (k + 1)·p ≤ R.
     """
     n = field.limbs
     modulus = [ir.Constant(I128, limb) for limb in limbs_of(field.modulus, n)]
@@ -183,7 +183,7 @@ def _emit_sum_of_products(
 
 
 def _add_row(builder: Builder, t: Sequence[Value], row: Sequence[Value]) -> list[Value]:
-    """t + Σ rowⱼ·2^(64j); each step is at most (2^64 − 1)² + 2·(2^64 − 1) = 2^128 − 1."""
+    """T + Σ rowⱼ·2^(64j); each step is at most (2^64 − 1)² + 2·(2^64 − 1) = 2^128 − 1."""
     shift = ir.Constant(I128, 64)
     result: list[Value] = []
     carry = None

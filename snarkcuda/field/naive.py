@@ -1,7 +1,8 @@
 """Field elements as Python ints: the definition that every fast element type is tested against.
 
-`Residue` is Z/p; `Extension` is a storey of the tower, a tuple of coefficients, and runs the formulas
-of `field/tower.py`, the same ones that kernels run. Values are canonical, never in Montgomery form.
+`Residue` is Z/p; `Extension` is a storey of the tower, a tuple of coefficients, and runs the
+formulas of `field/tower.py`, the same ones that kernels run. Values are canonical, never in
+Montgomery form.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class Residue:
         return Residue(self.field, pow(self.value, -1, self.field.modulus) if self.value else 0)
 
     def conjugate(self) -> Residue:
-        """a."""
+        """A."""
         return self
 
     def is_zero(self) -> bool:
-        """a = 0."""
+        """A = 0."""
         return self.value == 0
 
     def constant(self, value: int) -> Residue:
@@ -106,7 +107,7 @@ class Extension:
         return Extension(self.field, (c0, -c1))
 
     def is_zero(self) -> bool:
-        """a = 0."""
+        """A = 0."""
         return all(a.is_zero() for a in self.parts)
 
     def constant(self, value: int) -> Extension:

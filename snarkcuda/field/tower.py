@@ -162,9 +162,7 @@ def fp12_frobenius(a: Element, gamma: Any) -> Element:
     x0, x2, x4 = parts(a0)
     x1, x3, x5 = parts(a1)
     return extend(
-        extend(
-            conjugate(x0), conjugate(x2) * gamma[2], conjugate(x4) * gamma[4]
-        ),
+        extend(conjugate(x0), conjugate(x2) * gamma[2], conjugate(x4) * gamma[4]),
         extend(
             conjugate(x1) * gamma[1],
             conjugate(x3) * gamma[3],

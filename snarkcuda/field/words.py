@@ -1,7 +1,8 @@
 """The few named words that the shared formulas use besides `+ - *` and unary `-`.
 
 Here each is plain Python on objects that carry the method (`field/naive.py`, `field/bound.py`);
-`field/element.py` adds the njit version of each. A formula that uses only these runs on all of them.
+`field/element.py` adds the njit version of each. A formula that uses only these runs on all of
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def inverse(a: Element) -> Element:
 
 
 def is_zero(a: Element) -> bool:
-    """a = 0."""
+    """A = 0."""
     return bool(a.is_zero())
 
 
@@ -47,7 +48,7 @@ def one_like(a: Element) -> Element:
     return a.constant(1)
 
 
-def parts(a: Element) -> tuple[Element, ...]:
+def parts(a: Element) -> Any:
     """The coefficients of an extension element over the field below."""
     return a.parts
 

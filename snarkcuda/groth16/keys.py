@@ -1,8 +1,8 @@
 """What Groth16 keeps between runs: the two keys, the witness and the proof, as host arrays.
 
 Points are affine, Montgomery form, uint64: `(2, limbs)` in G1, `(2, 2, limbs)` in G2 (coordinate,
-then Fq2 coefficient, then limb), with a leading axis for queries; all zero is infinity. Arrays may be
-read-only views of a memory-mapped file. `source` is the file's name, for messages only.
+then Fq2 coefficient, then limb), with a leading axis for queries; all zero is infinity. Arrays may
+be read-only views of a memory-mapped file. `source` is the file's name, for messages only.
 
 Names are those of the paper and of circom's keys:
 
@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
+from snarkcuda.errors import MismatchError
 from snarkcuda.field.arrays import U64Array
 
 COEFFICIENT = np.dtype(
     [("matrix", "<u4"), ("constraint", "<u4"), ("wire", "<u4"), ("value", "<u8", (4,))]
 )
-"""One entry of a circom key's sparse matrices: A (0) or B (1), row, column, coefficient·R² mod r."""
+"""One entry of a circom key's sparse matrices: A (0) or B (1), row, column, value·R² mod r."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,20 @@ class Witness:
     curve: Curve
     values: U64Array  # (n_wires, 4) canonical
     source: str = field(default="witness", compare=False)
+
+
+def check_match(key: ProvingKey, witness: Witness) -> None:
+    """Raise MismatchError, naming both files, unless the two are of one curve and size."""
+    if witness.curve != key.curve:
+        raise MismatchError(
+            f"{witness.source} is over {witness.curve.name} but {key.source} is over "
+            f"{key.curve.name}: they come from different circuits"
+        )
+    if len(witness.values) != key.n_wires:
+        raise MismatchError(
+            f"{witness.source} has {len(witness.values)} values but {key.source} expects "
+            f"{key.n_wires}: they come from different circuits, or one of them is stale"
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,5 @@
+"""`python -m snarkcuda`."""
+
+from snarkcuda.cli.main import main
+
+main()

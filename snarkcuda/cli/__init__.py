@@ -1,0 +1,1 @@
+"""The command line: arguments in snarkjs's order, words on stderr, results in files."""

@@ -1,0 +1,40 @@
+"""`snarkcuda cache info|clear`: the compiled kernels on disk."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.group()
+def cache() -> None:
+    """The compiled kernels that are kept between runs."""
+
+
+@cache.command("info")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+def show(as_json: bool) -> None:
+    """Where the kernels are, how many, how large, and whether the place can be used."""
+    from snarkcuda import jit
+
+    entries = jit.cache_entries()
+    record = {
+        "directory": str(jit.cache_directory()),
+        "kernels": len(entries),
+        "bytes": sum(entry.stat().st_size for entry in entries),
+        "problem": jit.cache_problem(),
+    }
+    if as_json:
+        click.echo(json.dumps(record))
+        return
+    click.echo(f"{record['directory']}: {record['kernels']} kernels, {record['bytes']} bytes")
+    click.echo(f"problem: {record['problem']}" if record["problem"] else "usable")
+
+
+@cache.command()
+def clear() -> None:
+    """Delete every compiled kernel; the next proof compiles them anew."""
+    from snarkcuda import jit
+
+    click.echo(f"{jit.clear_cache()} kernels deleted from {jit.cache_directory()}")

@@ -1,0 +1,106 @@
+"""`snarkcuda`: the commands, and how each way of ending becomes words and an exit code.
+
+    0 done    1 `verify`: the proof is false    2 bad input    3 device trouble
+    130 interrupted (Ctrl-C)    143 terminated
+
+Commands import what they need when they run: `--help` and `info` never load numba.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import warnings
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from snarkcuda import __version__
+from snarkcuda.cli.cache import cache
+from snarkcuda.cli.info import info
+from snarkcuda.cli.prove import prove
+from snarkcuda.cli.verify import verify
+from snarkcuda.errors import SnarkcudaError
+
+_GRACE = 1.0  # seconds between an interrupt and the hard end
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="snarkcuda")
+def cli() -> None:
+    """Groth16 proofs from circom and snarkjs files, on BN254 and BLS12-381.
+
+    Words for people go to stderr, results to files; `--json` prints a record on stdout. Exit codes:
+    0 done, 1 the proof is false (verify), 2 bad input, 3 device trouble, 130 interrupted.
+    """
+
+
+for command in (prove, verify, info, cache):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    warnings.showwarning = _show_warning
+    _handle_signals()
+    try:
+        code = cli.main(arguments, prog_name="snarkcuda", standalone_mode=False)
+    except SnarkcudaError as error:
+        code = _fail(arguments, type(error).__name__, str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        code = _interrupted.code
+        click.echo("snarkcuda: interrupted; no file was written", err=True)
+    except MemoryError:
+        code = _fail(arguments, "MemoryError", "there is not enough memory for this key", 2)
+    except BrokenPipeError:  # the reader of our stdout went away
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    sys.exit(code or 0)
+
+
+def _fail(arguments: list[str], kind: str, message: str, code: int) -> int:
+    click.echo(f"snarkcuda: {message}", err=True)
+    if "--json" in arguments:
+        click.echo(json.dumps({"error": {"kind": kind, "message": message}, "exit_code": code}))
+    return code
+
+
+def _show_warning(message: Warning | str, *_rest: object, **_more: object) -> None:
+    click.echo(f"warning: {message}", err=True)
+
+
+class _Interrupted:
+    """Which signal ended the run, as an exit code."""
+
+    code = 130
+
+
+_interrupted = _Interrupted()
+
+
+def _handle_signals() -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        _interrupted.code = 128 + number
+        # Workers stop within milliseconds, but a kernel being compiled cannot be interrupted.
+        threading.Thread(target=_end_hard, daemon=True).start()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+
+
+def _end_hard() -> None:
+    threading.Event().wait(_GRACE)
+    click.echo("snarkcuda: interrupted; no file was written", err=True)
+    sys.stderr.flush()
+    os._exit(_interrupted.code)

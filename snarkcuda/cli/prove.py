@@ -1,0 +1,116 @@
+"""`snarkcuda prove KEY WITNESS PROOF PUBLIC`."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+
+import click
+
+from snarkcuda import __version__
+
+
+@click.command()
+@click.argument("key", type=click.Path())
+@click.argument("witness", type=click.Path())
+@click.argument("proof", type=click.Path())
+@click.argument("public", type=click.Path())
+@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
+@click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
+@click.option(
+    "--seed",
+    help="Fix the proof's randomness, for tests. The proof is then NOT zero-knowledge.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a record of the run on stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no table of stages.")
+def prove(
+    key: str,
+    witness: str,
+    proof: str,
+    public: str,
+    threads: int | None,
+    no_check: bool,
+    seed: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Prove that WITNESS satisfies the circuit of KEY; write PROOF and PUBLIC.
+
+    KEY is a Groth16 zkey of snarkjs, WITNESS a wtns file of circom's witness calculator (snarkcuda
+    does not compute witnesses). PROOF and PUBLIC are JSON as snarkjs writes it. The proof is
+    verified before anything is written; both files appear complete, or neither does.
+
+    The first proof on a machine compiles the kernels (about half a minute) and keeps them; see
+    `snarkcuda cache info`.
+    """
+    began = time.perf_counter()
+    from snarkcuda.cli.report import Progress, announce_compilation, stage_table
+    from snarkcuda.formats.output import check_outputs, write_outputs
+    from snarkcuda.formats.proof_json import proof_to_json
+    from snarkcuda.formats.public_json import public_to_json
+    from snarkcuda.formats.wtns import read_witness
+    from snarkcuda.formats.zkey import read_zkey
+    from snarkcuda.groth16.keys import check_match
+    from snarkcuda.groth16.timeline import Timeline
+
+    check_outputs([proof, public], inputs=[key, witness])
+    with Progress(quiet) as progress:
+        announce_compilation(quiet)
+        timeline = Timeline(progress)
+        with timeline.stage("read key"):
+            proving_key = read_zkey(key)
+        with timeline.stage("read witness"):
+            assignment = read_witness(witness)
+        check_match(proving_key, assignment)
+
+        progress("load kernels")
+        from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Prover
+
+        with Prover(proving_key, threads=threads, progress=progress) as prover:
+            progress.fraction = prover.fraction
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotZeroKnowledgeWarning)
+                result = prover.prove(
+                    assignment,
+                    check=not no_check,
+                    seed=None if seed is None else seed.encode(),
+                )
+            device, load_stages = prover.device, prover.load_stages
+        with timeline.stage("write"):
+            outputs = {
+                proof: proof_to_json(result.proof).encode(),
+                public: public_to_json(result.public).encode(),
+            }
+            write_outputs(outputs, inputs=[key, witness])
+    *reading, writing = timeline.stages
+    stages = [*reading, *load_stages, *result.stages, writing]
+    total = time.perf_counter() - began
+
+    if not quiet:
+        click.echo(stage_table(stages, total), err=True)
+        checked = "verified" if result.checked else "NOT verified (--no-check)"
+        click.echo(
+            f"wrote {proof} and {public}: a proof over {proving_key.curve.name}, {checked}, "
+            f"made on {device}",
+            err=True,
+        )
+    if not result.zero_knowledge:
+        click.echo(
+            "WARNING: --seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows "
+            "the seed can learn about the witness. Never publish it.",
+            err=True,
+        )
+    if as_json:
+        record = {
+            "proof": proof,
+            "public": public,
+            "curve": proving_key.curve.name,
+            "device": device,
+            "checked": result.checked,
+            "zero_knowledge": result.zero_knowledge,
+            "seconds": total,
+            "stages": [{"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in stages],
+            "version": __version__,
+        }
+        click.echo(json.dumps(record))

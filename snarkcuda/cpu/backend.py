@@ -1,0 +1,191 @@
+"""The CPU backend: a key made resident, and the operations of a proof as asynchronous handles.
+
+Operations of one `Job` run in the order they were asked for, each on all threads of the backend's
+pool; several jobs (proofs started from several Python threads) share the pool. A handle's
+`result()` waits; an operation that needs another's result takes its handle. Nothing here is global:
+threads belong to the backend, the stop flag to the job, tables to the resident key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snarkcuda.cpu import matvec, msm, ntt
+from snarkcuda.cpu.pool import Pool, Stop
+from snarkcuda.curve import points
+from snarkcuda.curve.params import Group
+from snarkcuda.errors import NotOnCurveError
+from snarkcuda.field import arrays
+from snarkcuda.field.arrays import U64Array
+from snarkcuda.groth16.keys import ProvingKey
+from snarkcuda.groth16.timeline import Timeline
+
+T = TypeVar("T")
+Handle = Future  # `result()` waits, and raises what the operation raised
+
+_CHECK_CHUNK = 1 << 14  # points checked by one call
+
+
+@dataclass(frozen=True)
+class Query:
+    """The points of one MSM, packed (affine, Montgomery)."""
+
+    group: Group
+    points: NDArray[np.uint8]
+    n: int
+
+
+@dataclass(frozen=True)
+class ResidentKey:
+    """A proving key as the CPU kernels read it; queries stay views of the mapped file."""
+
+    key: ProvingKey
+    matrices: matvec.Matrices
+    tables: ntt.Tables
+    a_query: Query
+    b_g1_query: Query
+    b_g2_query: Query
+    l_query: Query
+    h_query: Query
+
+
+class CpuBackend:
+    """Threads and the operations that run on them. Close it, or use it as a context manager.
+
+    Args:
+        threads: worker threads; by default all processors that this process may use.
+    """
+
+    name = "cpu"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.pool = Pool(threads)
+
+    def load(
+        self, key: ProvingKey, timeline: Timeline, two_adicity: int | None = None
+    ) -> ResidentKey:
+        """Make a key resident: check its points, group its coefficients, compute the tables.
+
+        Args:
+            key: the proving key.
+            timeline: receives the stages.
+            two_adicity: lowered by tests to reach the quotient's edge case.
+
+        Raises:
+            NotOnCurveError: a query holds a point that is off its curve.
+        """
+        curve, fr = key.curve, key.curve.fr
+        queries = {
+            "A query": (curve.g1, key.a_query),
+            "B1 query": (curve.g1, key.b_g1_query),
+            "B2 query": (curve.g2, key.b_g2_query),
+            "L query": (curve.g1, key.l_query),
+            "H query": (curve.g1, key.h_query),
+        }
+        with timeline.stage("check key points", sum(q.nbytes for _, q in queries.values())):
+            for name, (group, query) in queries.items():
+                self._check_on_curve(key, name, group, query)
+        with timeline.stage("group coefficients", key.coefficients.nbytes):
+            matrices = matvec.group_by_row(fr, key.domain_size, key.coefficients)
+        with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
+            domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
+            tables = ntt.tables(self.pool, domain)
+        resident = [Query(g, arrays.packed(q), len(q)) for g, q in queries.values()]
+        return ResidentKey(key, matrices, tables, *resident)
+
+    def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:
+        def check(start: int) -> int | None:
+            stop = min(start + _CHECK_CHUNK, len(query))
+            return points.first_off_curve(group, query, start, stop)
+
+        for index in self.pool.map(check, range(0, len(query), _CHECK_CHUNK)):
+            if index is not None:
+                raise NotOnCurveError(
+                    f"{key.source}: point {index} of the {name} is not on {group.name}: the key is "
+                    "damaged; download it or make it again"
+                )
+
+    def job(self, timeline: Timeline) -> CpuJob:
+        """A new sequence of operations."""
+        return CpuJob(self.pool, timeline)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.pool.close()
+
+    def __enter__(self) -> CpuBackend:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class CpuJob:
+    """The operations of one proof, in order, on a thread of their own."""
+
+    def __init__(self, pool: Pool, timeline: Timeline) -> None:
+        self._pool = pool
+        self._timeline = timeline
+        self._stop = Stop()
+        self._conductor = ThreadPoolExecutor(1, thread_name_prefix="snarkcuda-job")
+
+    def _start(self, stage: str, n_bytes: int, operation: Callable[[], T]) -> Handle[T]:
+        def timed() -> T:
+            with self._timeline.stage(stage, n_bytes):
+                return operation()
+
+        return self._conductor.submit(timed)
+
+    def scalars(self, key: ResidentKey, values: U64Array) -> Handle[msm.Digits]:
+        """The witness as MSM scalars, cut into digits once for all queries: uint64 (n, 4)."""
+        return self._start("witness digits", values.nbytes, lambda: self._digits(key, values))
+
+    def _digits(self, key: ResidentKey, values: U64Array) -> msm.Digits:
+        return msm.signed_digits(self._pool, values, key.matrices.field.bits, self._stop)
+
+    def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
+        """A = A·w, b = B·w, c = a·b on the domain."""
+        n_bytes = key.matrices.values.nbytes + witness.nbytes
+
+        def operation() -> U64Array:
+            return matvec.evaluate(self._pool, key.matrices, witness, self._stop)
+
+        return self._start("A·w, B·w", n_bytes, operation)
+
+    def quotient(self, key: ResidentKey, abc: Handle[U64Array]) -> Handle[msm.Digits]:
+        """h: a·b − c on the coset, as scalars of the H query; three inverse, three forward NTTs."""
+
+        def operation() -> msm.Digits:
+            x = abc.result()
+            ntt.to_coset(self._pool, key.tables, x, self._stop)
+            h = matvec.quotient_scalars(self._pool, key.matrices.field, x, self._stop)
+            return self._digits(key, h)
+
+        n_bytes = 3 * key.tables.scale.nbytes
+        return self._start("quotient (6 NTTs)", n_bytes, operation)
+
+    def msm(
+        self, stage: str, query: Query, scalars: Handle[msm.Digits], first: int = 0
+    ) -> Handle[U64Array]:
+        """Σ kᵢ·Pᵢ over a query and the scalars from index `first` on."""
+
+        def operation() -> U64Array:
+            digits = scalars.result()[first:]
+            return msm.msm(self._pool, query.group, query.points, digits, self._stop)
+
+        return self._start(stage, query.points.nbytes, operation)
+
+    def cancel(self) -> None:
+        """End the operations, running and queued, and wait until none touches memory any more."""
+        self._stop.set()
+        self._conductor.shutdown(wait=True, cancel_futures=True)
+
+    def close(self) -> None:
+        """End the job's thread once its operations are done."""
+        self._conductor.shutdown(wait=True)

@@ -1,0 +1,164 @@
+"""`Prover`: a key held ready, proving many times, from any number of threads."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from snarkcuda.cpu.backend import CpuBackend
+from snarkcuda.errors import UnsatisfiedError
+from snarkcuda.field import arrays
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.formats.wtns import read_witness
+from snarkcuda.formats.zkey import read_zkey
+from snarkcuda.groth16.keys import Proof, ProvingKey, Witness, check_match
+from snarkcuda.groth16.prove import prove_start
+from snarkcuda.groth16.timeline import Stage, Timeline
+from snarkcuda.groth16.verify import check_verifying_key, equation_holds
+
+Progress = Callable[[str], None]
+
+
+class NotZeroKnowledgeWarning(UserWarning):
+    """A proof was made with fixed randomness: who knows the seed can learn about the witness."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A proof with its statement and the stages that made it."""
+
+    proof: Proof
+    public: list[int]
+    stages: list[Stage]
+    checked: bool
+    zero_knowledge: bool
+
+
+class Prover:
+    """Holds a proving key ready on a backend.
+
+    Safe to use from several threads at once: a proof owns its buffers, and the key is only read.
+    Close it, or use it as a context manager; nothing outlives it.
+
+    Args:
+        key: a zkey file, or a `ProvingKey` already read.
+        threads: worker threads; by default all processors that this process may use.
+        progress: called with each stage's name as it begins.
+
+    Raises:
+        FormatError, NotInFieldError: the key file is broken.
+        NotOnCurveError: a point of the key is not on its curve, or a header point not in its
+        subgroup.
+    """
+
+    def __init__(
+        self,
+        key: FilePath | ProvingKey,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        timeline = Timeline(progress)
+        if not isinstance(key, ProvingKey):
+            with timeline.stage("read key"):
+                key = read_zkey(key)
+        self.key = key
+        with timeline.stage("check verifying key"):
+            check_verifying_key(key.verifying_key)
+        self._backend = CpuBackend(threads)
+        try:
+            self._resident = self._backend.load(key, timeline)
+        except BaseException:
+            self._backend.close()
+            raise
+        self.load_stages = timeline.stages
+        self._progress = progress
+
+    @property
+    def device(self) -> str:
+        """Where proofs are made: "cpu (2 threads)"."""
+        return f"{self._backend.name} ({self._backend.pool.threads} threads)"
+
+    def fraction(self) -> float | None:
+        """How far the operation that runs now is, 0 to 1; None between operations."""
+        return self._backend.pool.fraction()
+
+    def prove(
+        self, witness: FilePath | Witness, *, check: bool = True, seed: bytes | None = None
+    ) -> Proved:
+        """Prove one witness.
+
+        Args:
+            witness: a wtns file, or a `Witness` already read.
+            check: verify the proof before returning it (milliseconds).
+            seed: fixes the proof's randomness, for tests. Such a proof is NOT zero-knowledge, and a
+                `NotZeroKnowledgeWarning` says so. By default the randomness is the system's.
+
+        Raises:
+            MismatchError: the witness belongs to another curve or circuit.
+            UnsatisfiedError: the proof does not verify.
+        """
+        timeline = Timeline(self._progress)
+        if not isinstance(witness, Witness):
+            with timeline.stage("read witness"):
+                witness = read_witness(witness)
+        check_match(self.key, witness)
+        r, s = self._randomness(seed)
+        pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
+        proof = pending.finish()
+        public = arrays.to_ints(witness.values[1 : self.key.n_public + 1])
+        if check:
+            with timeline.stage("self-check"):
+                valid = equation_holds(self.key.verifying_key, public, proof)
+            if not valid:
+                raise UnsatisfiedError(
+                    f"{witness.source} does not satisfy the circuit of {self.key.source}: its "
+                    "proof does not verify, so it was thrown away. Run `snarkjs wtns check "
+                    f"circuit.r1cs {witness.source}` to find the constraint that fails"
+                )
+        return Proved(proof, public, timeline.stages, check, seed is None)
+
+    def _randomness(self, seed: bytes | None) -> tuple[int, int]:
+        order = self.key.curve.fr.modulus
+        if seed is None:
+            return secrets.randbelow(order), secrets.randbelow(order)
+        warnings.warn(
+            "the proof's randomness is fixed by a seed: it is NOT zero-knowledge, for tests only",
+            NotZeroKnowledgeWarning,
+            stacklevel=3,
+        )
+        # 64 bytes a scalar leave a bias of 2^-256.
+        stream = hashlib.shake_256(b"snarkcuda r, s" + seed).digest(128)
+        r, s = (int.from_bytes(half, "little") % order for half in (stream[:64], stream[64:]))
+        return r, s
+
+    def close(self) -> None:
+        """End the threads; proofs under way are finished first."""
+        self._backend.close()
+
+    def __enter__(self) -> Prover:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def prove(
+    key: FilePath | ProvingKey,
+    witness: FilePath | Witness,
+    *,
+    threads: int | None = None,
+    check: bool = True,
+    seed: bytes | None = None,
+) -> Proved:
+    """Prove once. For several proofs of one circuit keep a `Prover`, which loads the key once.
+
+    Arguments and errors are those of `Prover` and `Prover.prove`.
+    """
+    with Prover(key, threads=threads) as prover:
+        return prover.prove(witness, check=check, seed=seed)

@@ -1,0 +1,114 @@
+"""The Groth16 verifier, strict: a statement is well formed or refused, and then true or false.
+
+    e(A, B) = e(α, β) · e(Σ ICᵢ·publicᵢ, γ) · e(C, δ)
+
+checked as one product of four Miller loops, with −A on the left. Source: Groth, eprint 2016/260,
+§3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from snarkcuda.curve import points
+from snarkcuda.curve.pairing import is_one, pairing_product
+from snarkcuda.curve.params import Curve, Group
+from snarkcuda.errors import MismatchError, NotInFieldError, NotOnCurveError
+from snarkcuda.field.arrays import U64Array
+from snarkcuda.groth16.keys import Proof, VerifyingKey
+
+
+def verify(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:
+    """Is `proof` a valid proof of the statement with these public signals?
+
+    Args:
+        key: the verifying key; its points are checked too.
+        public: the public signals, one for each that the key expects, each in [0, r).
+        proof: the proof; a proof is malleable, so it must not serve as an identifier.
+
+    Returns:
+        False for a well-formed but wrong proof.
+
+    Raises:
+        MismatchError: another curve, or another number of public signals.
+        NotInFieldError: a signal is negative or not below r.
+        NotOnCurveError: a point is off its curve or outside the subgroup, or A or B is infinity.
+    """
+    check_statement(key, public)
+    if proof.curve != key.curve:
+        raise MismatchError(
+            f"the proof is over {proof.curve.name} but {key.source} is over {key.curve.name}: "
+            "they come from different circuits"
+        )
+    check_verifying_key(key)
+    check_proof_points(proof)
+    return equation_holds(key, public, proof)
+
+
+def equation_holds(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:
+    """The pairing equation alone, for inputs that have been checked."""
+    curve = key.curve
+    minus_a = points.linear_combination(curve.g1, [proof.a], [-1])
+    statement = points.linear_combination(curve.g1, list(key.ic), [1, *public])
+    g1 = np.stack([minus_a, key.alpha_g1, statement, proof.c])
+    g2 = np.stack([proof.b, key.beta_g2, key.gamma_g2, key.delta_g2])
+    return is_one(curve, pairing_product(curve, g1, g2))
+
+
+def check_statement(key: VerifyingKey, public: Sequence[int]) -> None:
+    """The count and range of the public signals."""
+    if len(public) != key.n_public:
+        raise MismatchError(
+            f"{len(public)} public signals were given but {key.source} expects {key.n_public}: "
+            "they come from different circuits"
+        )
+    modulus = key.curve.fr.modulus
+    for index, signal in enumerate(public):
+        if not 0 <= signal < modulus:
+            raise NotInFieldError(
+                f"public signal {index} is {signal}, not in [0, r) with r = {modulus}: the "
+                "statement would be ambiguous, so it is refused"
+            )
+
+
+def check_verifying_key(key: VerifyingKey) -> None:
+    """Every point of a verifying key: on the curve, in the subgroup; only IC may be infinity."""
+    g1, g2 = key.curve.g1, key.curve.g2
+    named: list[tuple[str, Group, U64Array]] = [
+        ("alpha (G1)", g1, key.alpha_g1),
+        ("beta (G2)", g2, key.beta_g2),
+        ("gamma (G2)", g2, key.gamma_g2),
+        ("delta (G2)", g2, key.delta_g2),
+    ]
+    for name, group, point in named:
+        check_point(key.curve, group, point, f"{key.source}: {name}")
+    index = points.first_off_curve(g1, key.ic)
+    if index is None:
+        index = points.first_outside_subgroup(key.curve, g1, key.ic)
+    if index is not None:
+        check_point(key.curve, g1, key.ic[index], f"{key.source}: IC[{index}]")
+
+
+def check_proof_points(proof: Proof) -> None:
+    """A, B and C on their curves and in their subgroups; A and B not infinity."""
+    check_point(proof.curve, proof.curve.g1, proof.a, "proof: pi_a")
+    check_point(proof.curve, proof.curve.g2, proof.b, "proof: pi_b")
+    check_point(proof.curve, proof.curve.g1, proof.c, "proof: pi_c", infinity_allowed=True)
+
+
+def check_point(
+    curve: Curve, group: Group, point: U64Array, name: str, infinity_allowed: bool = False
+) -> None:
+    """Raise NotOnCurveError, naming the point and the rule it breaks."""
+    if points.is_infinity(point):
+        if infinity_allowed:
+            return
+        raise NotOnCurveError(f"{name} is the point at infinity, which is refused here")
+    if points.first_off_curve(group, point[None]) is not None:
+        raise NotOnCurveError(f"{name} does not satisfy the equation of {group.name}")
+    if points.first_outside_subgroup(curve, group, point[None]) is not None:
+        raise NotOnCurveError(
+            f"{name} is on the curve but outside the subgroup of order r of {group.name}"
+        )
