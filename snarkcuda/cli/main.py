@@ -58,14 +58,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        code = _interrupted.code
-        click.echo("snarkcuda: interrupted; no file was written", err=True)
+        code = _end_interrupted()
     except MemoryError:
         code = _fail(arguments, "MemoryError", "there is not enough memory for this key", 2)
     except BrokenPipeError:  # the reader of our stdout went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
+    except Exception:
+        # numba turns an interrupt that meets it while it compiles into errors of its own.
+        if _interrupted.code is None:
+            raise
+        code = _end_interrupted()
     sys.exit(code or 0)
+
+
+def _end_interrupted() -> int:
+    click.echo("snarkcuda: interrupted; no file was written", err=True)
+    return _interrupted.code or 130
 
 
 def _fail(arguments: list[str], kind: str, message: str, code: int) -> int:
@@ -80,9 +89,9 @@ def _show_warning(message: Warning | str, *_rest: object, **_more: object) -> No
 
 
 class _Interrupted:
-    """Which signal ended the run, as an exit code."""
+    """The exit code of the signal that came, None before one comes."""
 
-    code = 130
+    code: int | None = None
 
 
 _interrupted = _Interrupted()
@@ -91,6 +100,7 @@ _interrupted = _Interrupted()
 def _handle_signals() -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
         _interrupted.code = 128 + number
+        sys.unraisablehook = lambda _: None  # callbacks that the interrupt met have no caller
         # Workers stop within milliseconds, but a kernel being compiled cannot be interrupted.
         threading.Thread(target=_end_hard, daemon=True).start()
         raise KeyboardInterrupt
@@ -101,6 +111,6 @@ def _handle_signals() -> None:
 
 def _end_hard() -> None:
     threading.Event().wait(_GRACE)
-    click.echo("snarkcuda: interrupted; no file was written", err=True)
+    code = _end_interrupted()
     sys.stderr.flush()
-    os._exit(_interrupted.code)
+    os._exit(code)
