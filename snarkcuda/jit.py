@@ -30,7 +30,7 @@ import stat
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,7 +123,7 @@ def _imports(source: str, module: str, is_package: bool) -> Iterator[str]:
     """Absolute names that a module imports from its package or ours: modules, or names in one."""
     package = module if is_package else module.rpartition(".")[0]
     roots = {module.partition(".")[0], _PACKAGE}
-    for node in ast.walk(ast.parse(source)):
+    for node in _statements(ast.parse(source).body):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -133,6 +133,14 @@ def _imports(source: str, module: str, is_package: bool) -> Iterator[str]:
         else:
             continue
         yield from (name for name in names if name.partition(".")[0] in roots)
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement, nested ones too; expressions, most of a tree, hold no imports."""
+    for statement in body:
+        yield statement
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(statement, inner, ()))
 
 
 @cache

@@ -1,9 +1,9 @@
 """`Bound`: an element that is only a range, to prove that ranges hold and to count operations.
 
-A Bound stands for every value 0 ≤ v < k·p at once (k a fraction, never rounded). It has the methods
-of `Residue`, so the formulas of `field/tower.py` (through `Extension`) and `curve/formulas.py` run
-on it; one that ends without `BoundError` is safe for all inputs in the given ranges. Executed are
-n limbs of w bits, R = 2^(w·n), in one of two ways:
+A Bound stands for every value 0 ≤ v < k·p at once (k a fraction, rounded up at 2^-64). It has the
+methods of `Residue`, so the formulas of `field/tower.py` (through `Extension`) and
+`curve/formulas.py` run on it; one that ends without `BoundError` is safe for all inputs in range.
+Executed are n limbs of w bits, R = 2^(w·n), in one of two ways:
 
     strict      64-bit limbs, every result brought below p: `field/montgomery.py`
     lazy        52-bit limbs in 64-bit lanes, R = 2^260 or 2^416: no subtraction after a product
@@ -37,6 +37,8 @@ from fractions import Fraction
 from snarkcuda.field.naive import Extension
 from snarkcuda.field.params import Field, PrimeField
 
+GRID = 1 << 64  # keeps the fractions short over long runs
+
 
 class BoundError(ArithmeticError):
     """A range does not hold; the message names the operation, the bounds and the limit."""
@@ -52,14 +54,9 @@ class Representation:
     lazy: bool
 
     @property
-    def radix(self) -> int:
-        """R = 2^(width·limbs)."""
-        return 1 << (self.width * self.limbs)
-
-    @property
     def slack(self) -> Fraction:
-        """R/p: the largest k that fits."""
-        return Fraction(self.radix, self.field.modulus)
+        """R/p, R = 2^(width·limbs): the largest k that fits."""
+        return Fraction(1 << (self.width * self.limbs), self.field.modulus)
 
 
 def strict(field: PrimeField) -> Representation:
@@ -142,10 +139,8 @@ class Bound:
         """c0 + c1·u."""
         return Extension(self.representation.field.extension, tuple(coefficients))
 
-    # --- the rules ----------------------------------------------------------------------------
-
     def _with(self, k: Fraction) -> Bound:
-        return Bound(self.representation, k, self.tally)
+        return Bound(self.representation, Fraction(math.ceil(k * GRID), GRID), self.tally)
 
     def _require(
         self, name: str, rule: str, have: Fraction, limit: Fraction, *operands: Bound

@@ -83,15 +83,12 @@ class Section:
         return int.from_bytes(self.data[at : at + size].tobytes(), "little")
 
     def elements(self, shape: tuple[int, ...], at: int = 0) -> U64Array:
-        """The 64-bit words from byte `at`, read-only, shape as asked, always aligned.
+        """The 64-bit words from byte `at`: a read-only view of the file, shape as asked.
 
-        A view of the file where the words are 8-aligned in it, else one copy (a table entry has 12
-        bytes, so about every second section is off by 4; numba types unaligned arrays apart).
-        Callers have compared the length already.
+        It may be unaligned: a table entry has 12 bytes, so about every second section is off by 4.
+        Kernels take such arrays as bytes (`arrays.packed`). Callers have compared the length already.
         """
         raw = self.data[at : at + 8 * math.prod(shape)]
-        if raw.ctypes.data % 8:
-            raw = raw.copy()
         words = raw.view("<u8").astype(np.uint64, copy=False)  # swaps bytes on big-endian hosts
         words.flags.writeable = False
         return words.reshape(shape)

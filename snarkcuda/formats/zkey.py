@@ -9,8 +9,8 @@
     9 H          domain size points in G1              10 contributions (not needed to prove)
 
 Points are affine, each coordinate in Montgomery form (R = 2^(64·limbs)), little-endian, below q;
-all zero is infinity. That is the layout of our arrays, so a query is a view of the mapped file (or
-one aligned copy, see `Section.elements`). A coefficient's value is coefficient·R² mod r.
+all zero is infinity. That is the layout of our arrays, so a query is a view of the mapped file (at
+any alignment, see `Section.elements`). A coefficient's value is coefficient·R² mod r.
 
 Whether points lie on the curve is not checked here: that takes arithmetic, and the readers start
 without compiling any.
@@ -49,7 +49,7 @@ def read_zkey(path: FilePath) -> ProvingKey:
         NotInFieldError: a coordinate is not below q or a coefficient not below r.
         NotOnCurveError: a point of the header is infinity.
 
-    Cost: reads the file once, at memory speed; sections off by 4 from alignment are copied.
+    Cost: reads the file once, at memory speed; nothing is copied.
     Source: snarkjs 0.7, src/zkey_utils.js.
     """
     file = SectionFile(path, ZKEY)

@@ -42,7 +42,7 @@ def test_witness_of_the_corpus(case: str, tmp_path: Path) -> None:
     if (source.parent / "public.json").exists():
         public = [int(v) for v in json.loads((source.parent / "public.json").read_text())]
         assert values[: 1 + len(public)] == [1, *public]
-    assert witness.values.flags.aligned and not witness.values.flags.writeable
+    assert witness.values.flags.c_contiguous and not witness.values.flags.writeable
 
 
 @pytest.mark.parametrize("curve", [BN254, BLS12_381])
