@@ -86,7 +86,7 @@ class Section:
         """The 64-bit words from byte `at`: a read-only view of the file, shape as asked.
 
         It may be unaligned: a table entry has 12 bytes, so about every second section is off by 4.
-        Kernels take such arrays as bytes (`arrays.packed`). Callers have compared the length already.
+        Kernels take such arrays as bytes (`arrays.packed`). Callers have compared the length.
         """
         raw = self.data[at : at + 8 * math.prod(shape)]
         words = raw.view("<u8").astype(np.uint64, copy=False)  # swaps bytes on big-endian hosts

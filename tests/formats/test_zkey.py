@@ -85,7 +85,7 @@ def test_key_holds_the_exported_verifying_key(case: str) -> None:
 
 @pytest.mark.parametrize("case", ["bn_mul2", "bls_mul2"])
 def test_sections_in_any_order_at_any_alignment(case: str, tmp_path: Path) -> None:
-    """Order and place of the sections change nothing; arrays are contiguous and read-only always."""
+    """Order and place of the sections change nothing; arrays are contiguous and read-only."""
     good = read_zkey(VECTORS / case / "circuit.zkey")
     sections = sections_of(VECTORS / case / "circuit.zkey")
     rng = random.Random(5)
