@@ -12,12 +12,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import is_one, pairing_product
 from snarkcuda.curve.params import Curve, Group
 from snarkcuda.errors import MismatchError, NotInFieldError, NotOnCurveError
+from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.groth16.keys import Proof, VerifyingKey
+
+_FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
 
 
 def verify(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:
@@ -51,10 +56,19 @@ def equation_holds(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bo
     """The pairing equation alone, for inputs that have been checked."""
     curve = key.curve
     minus_a = points.linear_combination(curve.g1, [proof.a], [-1])
-    statement = points.linear_combination(curve.g1, list(key.ic), [1, *public])
-    g1 = np.stack([minus_a, key.alpha_g1, statement, proof.c])
+    g1 = np.stack([minus_a, key.alpha_g1, _statement(key, public), proof.c])
     g2 = np.stack([proof.b, key.beta_g2, key.gamma_g2, key.delta_g2])
     return is_one(curve, pairing_product(curve, g1, g2))
+
+
+def _statement(key: VerifyingKey, public: Sequence[int]) -> U64Array:
+    """Σ ICᵢ·publicᵢ, the constant's IC₀ included."""
+    curve, scalars = key.curve, [1, *public]
+    if len(scalars) <= _FEW:
+        return points.linear_combination(curve.g1, list(key.ic), scalars)
+    with Pool() as pool:
+        digits = signed_digits(pool, arrays.from_ints(scalars, curve.fr.limbs), curve.fr.bits)
+        return msm(pool, curve.g1, arrays.packed(key.ic), digits)
 
 
 def check_statement(key: VerifyingKey, public: Sequence[int]) -> None:
