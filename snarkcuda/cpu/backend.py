@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,7 @@ class CpuBackend:
 
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
+        self._jobs: WeakSet[CpuJob] = WeakSet()
 
     def load(
         self, key: ProvingKey, timeline: Timeline, two_adicity: int | None = None
@@ -113,10 +115,14 @@ class CpuBackend:
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""
-        return CpuJob(self.pool, timeline)
+        job = CpuJob(self.pool, timeline)
+        self._jobs.add(job)
+        return job
 
     def close(self) -> None:
-        """End the threads."""
+        """Cancel what still runs and end the threads."""
+        for job in list(self._jobs):
+            job.cancel()
         self.pool.close()
 
     def __enter__(self) -> CpuBackend:
@@ -127,7 +133,10 @@ class CpuBackend:
 
 
 class CpuJob:
-    """The operations of one proof, in order, on a thread of their own."""
+    """The operations of one proof, in order, on a thread of their own.
+
+    A context manager: a block that raises, on Ctrl-C too, ends the operations.
+    """
 
     def __init__(self, pool: Pool, timeline: Timeline) -> None:
         self._pool = pool
@@ -181,11 +190,21 @@ class CpuJob:
 
         return self._start(stage, query.points.nbytes, operation)
 
+    def close(self) -> None:
+        """Wait for the operations and end the job's thread."""
+        self._conductor.shutdown(wait=True)
+
     def cancel(self) -> None:
         """End the operations, running and queued, and wait until none touches memory any more."""
         self._stop.set()
         self._conductor.shutdown(wait=True, cancel_futures=True)
 
-    def close(self) -> None:
-        """End the job's thread once its operations are done."""
-        self._conductor.shutdown(wait=True)
+    def __enter__(self) -> CpuJob:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """No more operations are asked for: those asked for go on, or end if the block raised."""
+        if kind is not None:
+            self.cancel()
+        else:
+            self._conductor.shutdown(wait=False)

@@ -85,7 +85,8 @@ class Tables:
 
 def domain_of_size(field: PrimeField, n: int, two_adicity: int | None = None) -> Domain:
     """The domain with n points, n a power of two."""
-    return Domain(field, n.bit_length() - 1, two_adicity or field.two_adicity)
+    adicity = field.two_adicity if two_adicity is None else two_adicity
+    return Domain(field, n.bit_length() - 1, adicity)
 
 
 def tables(pool: Pool, domain: Domain) -> Tables:

@@ -120,7 +120,8 @@ class Pool:
 
     def close(self) -> None:
         """End the threads; running work is waited for."""
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        # Not cancel_futures: `wait` never hears of a future that shutdown has cancelled, and hangs.
+        self._executor.shutdown(wait=True)
 
     def __enter__(self) -> Pool:
         return self

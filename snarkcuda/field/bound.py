@@ -159,16 +159,14 @@ class Bound:
         if self.representation.lazy:
             return value
         self._require(name, "value < 2p (one conditional subtraction)", k, Fraction(2), value)
-        self._require(
-            name, "p, value − p ≤ R/2 (sign bit)", max(k - 1, Fraction(1)), slack / 2, value
-        )
+        self._require(name, "p, v − p ≤ R/2 (sign)", max(k - 1, Fraction(1)), slack / 2, value)
         return self._with(min(k, Fraction(1)))
 
     def _difference(self, name: str, b: Bound) -> Bound:
         if self.representation.lazy:
             return self._settled(name, self.k + math.ceil(b.k))
         self._require(name, "a, b ≤ p (one addition of p)", max(self.k, b.k), Fraction(1), self, b)
-        self._require(name, "p ≤ R/2 (sign bit)", Fraction(1), self.representation.slack / 2, self)
+        self._require(name, "p ≤ R/2 (sign)", Fraction(1), self.representation.slack / 2, self)
         return self._with(Fraction(1))
 
     def _negated(self, name: str) -> Bound:

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
-from snarkcuda.errors import MismatchError
-from snarkcuda.field.arrays import U64Array
+from snarkcuda.errors import FormatError, MismatchError, NotInFieldError
+from snarkcuda.field.arrays import U64Array, first_not_canonical, to_int
 
 COEFFICIENT = np.dtype(
     [("matrix", "<u4"), ("constraint", "<u4"), ("wire", "<u4"), ("value", "<u8", (4,))]
@@ -92,6 +92,23 @@ def check_match(key: ProvingKey, witness: Witness) -> None:
             f"{witness.source} has {len(witness.values)} values but {key.source} expects "
             f"{key.n_wires}: they come from different circuits, or one of them is stale"
         )
+
+
+def check_witness(witness: Witness) -> None:
+    """What the reader of a witness file checks, for a witness made in memory.
+
+    Raises:
+        FormatError: not uint64 (n, 4), or the first value is not 1.
+        NotInFieldError: a value is not below r.
+    """
+    values = witness.values
+    if values.dtype != np.uint64 or values.ndim != 2 or values.shape[1] != 4:
+        raise FormatError(f"{witness.source}: values must be uint64 (n, 4), canonical")
+    if not len(values) or to_int(values[:1]) != 1:
+        raise FormatError(f"{witness.source}: value 0 must be the constant 1")
+    bad = first_not_canonical(witness.curve.fr, values)
+    if bad is not None:
+        raise NotInFieldError(f"{witness.source}: value {bad} is not below r")
 
 
 @dataclass(frozen=True)

@@ -37,24 +37,24 @@ def prove_start(
         r, s: the two random scalars, below the group order; fixed values give a fixed proof.
         timeline: receives the stages.
     """
-    job = backend.job(timeline)
     first_private = key.key.n_public + 1
 
-    scalars = job.scalars(key, z)
-    abc = job.evaluate(key, z)
-    h = job.quotient(key, abc)
-    return PendingProof(
-        job,
-        key,
-        r,
-        s,
-        timeline,
-        a=job.msm("MSM A (G1)", key.a_query, scalars),
-        b1=job.msm("MSM B1 (G1)", key.b_g1_query, scalars),
-        b2=job.msm("MSM B2 (G2)", key.b_g2_query, scalars),
-        l=job.msm("MSM L (G1)", key.l_query, scalars, first_private),
-        h=job.msm("MSM H (G1)", key.h_query, h),
-    )
+    with backend.job(timeline) as job:
+        scalars = job.scalars(key, z)
+        abc = job.evaluate(key, z)
+        h = job.quotient(key, abc)
+        return PendingProof(
+            job,
+            key,
+            r,
+            s,
+            timeline,
+            a=job.msm("MSM A (G1)", key.a_query, scalars),
+            b1=job.msm("MSM B1 (G1)", key.b_g1_query, scalars),
+            b2=job.msm("MSM B2 (G2)", key.b_g2_query, scalars),
+            l=job.msm("MSM L (G1)", key.l_query, scalars, first_private),
+            h=job.msm("MSM H (G1)", key.h_query, h),
+        )
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,9 @@ class PendingProof:
 
     def finish(self) -> Proof:
         """Wait for the sums and assemble the proof; on any error or Ctrl-C, stop the rest."""
-        try:
+        with self.job:
             sums = [handle.result() for handle in (self.a, self.b1, self.b2, self.l, self.h)]
-        except BaseException:
-            self.job.cancel()
-            raise
-        self.job.close()
+            self.job.close()
         with self.timeline.stage("assemble"):
             return self._assemble(*sums)
 

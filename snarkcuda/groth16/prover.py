@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from snarkcuda.cpu.backend import CpuBackend
@@ -14,10 +16,10 @@ from snarkcuda.field import arrays
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.wtns import read_witness
 from snarkcuda.formats.zkey import read_zkey
-from snarkcuda.groth16.keys import Proof, ProvingKey, Witness, check_match
+from snarkcuda.groth16.keys import Proof, ProvingKey, Witness, check_match, check_witness
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Stage, Timeline
-from snarkcuda.groth16.verify import check_verifying_key, equation_holds
+from snarkcuda.groth16.verify import check_point, check_verifying_key, equation_holds
 
 Progress = Callable[[str], None]
 
@@ -70,6 +72,11 @@ class Prover:
         self.key = key
         with timeline.stage("check verifying key"):
             check_verifying_key(key.verifying_key)
+            for name in ("beta_g1", "delta_g1"):
+                check_point(key.curve, key.curve.g1, getattr(key, name), f"{key.source}: {name}")
+        self._state = threading.Condition()
+        self._under_way = 0
+        self._closed = False
         self._backend = CpuBackend(threads)
         try:
             self._resident = self._backend.load(key, timeline)
@@ -100,17 +107,22 @@ class Prover:
                 `NotZeroKnowledgeWarning` says so. By default the randomness is the system's.
 
         Raises:
+            FormatError, NotInFieldError: the witness is malformed.
             MismatchError: the witness belongs to another curve or circuit.
+            RuntimeError: the prover has been closed.
             UnsatisfiedError: the proof does not verify.
         """
         timeline = Timeline(self._progress)
         if not isinstance(witness, Witness):
             with timeline.stage("read witness"):
                 witness = read_witness(witness)
+        else:
+            check_witness(witness)
         check_match(self.key, witness)
         r, s = self._randomness(seed)
-        pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
-        proof = pending.finish()
+        with self._open():
+            pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
+            proof = pending.finish()
         public = arrays.to_ints(witness.values[1 : self.key.n_public + 1])
         if check:
             with timeline.stage("self-check"):
@@ -137,8 +149,25 @@ class Prover:
         r, s = (int.from_bytes(half, "little") % order for half in (stream[:64], stream[64:]))
         return r, s
 
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """A proof under way, which `close` waits for."""
+        with self._state:
+            if self._closed:
+                raise RuntimeError("this Prover has been closed: make a new one")
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._state:
+                self._under_way -= 1
+                self._state.notify_all()
+
     def close(self) -> None:
-        """End the threads; proofs under way are finished first."""
+        """End the threads; proofs under way are finished first, new ones are refused."""
+        with self._state:
+            self._closed = True
+            self._state.wait_for(lambda: self._under_way == 0)
         self._backend.close()
 
     def __enter__(self) -> Prover:
