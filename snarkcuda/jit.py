@@ -211,7 +211,10 @@ class _Entries:
     def __init__(self, function: Callable[..., Any], stamp: str) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}"
         versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
-        self._fixed = repr((self._name, stamp, versions)).encode()
+        # numba keys an entry by the processor, but not by settings that change the code it makes.
+        config = numba.core.config
+        settings = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+        self._fixed = repr((self._name, stamp, versions, settings)).encode()
 
     def _path(self, key: object) -> Path:
         digest = hashlib.sha256(self._fixed + repr(key).encode()).hexdigest()

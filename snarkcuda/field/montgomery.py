@@ -139,7 +139,7 @@ def sum_of_products(
     kernels compile three to five times faster than with every product in place.
     """
     kind = element_type(field)
-    name = f"snarkcuda.{field.name}.sum_of_{len(pairs)}_products"
+    name = f"snarkcuda.{field.name}.{field.modulus:x}.sum_of_{len(pairs)}_products"
     function = builder.module.globals.get(name)
     if function is None:
         function = ir.Function(

@@ -51,7 +51,7 @@ class Residue:
         return self
 
     def is_zero(self) -> bool:
-        """A = 0."""
+        """Whether it is 0."""
         return self.value == 0
 
     def constant(self, value: int) -> Residue:
@@ -107,7 +107,7 @@ class Extension:
         return Extension(self.field, (c0, -c1))
 
     def is_zero(self) -> bool:
-        """A = 0."""
+        """Whether it is 0."""
         return all(a.is_zero() for a in self.parts)
 
     def constant(self, value: int) -> Extension:

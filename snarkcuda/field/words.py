@@ -29,7 +29,7 @@ def inverse(a: Element) -> Element:
 
 
 def is_zero(a: Element) -> bool:
-    """A = 0."""
+    """Whether a is 0."""
     return bool(a.is_zero())
 
 

@@ -1,0 +1,109 @@
+"""No kernel computes with floats, whatever the types of its integers.
+
+Where a uint64 meets an int64 numba may fall back to float64 (`max`, `min`, a variable that is one
+or the other, in some versions every operator), and a limb silently loses its low bits. So the code
+of every kernel is searched, as the optimised LLVM module that was compiled: a cache entry holds it
+beside the object code, so that a kernel that was loaded is read like a new one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import snarkcuda
+from snarkcuda.cpu import ntt
+from snarkcuda.cpu.pool import Pool
+from snarkcuda.curve.pairing import pairing_product
+from snarkcuda.curve.params import CURVES
+from snarkcuda.curve.points import encode, first_outside_subgroup, linear_combination
+from snarkcuda.groth16.prover import Prover
+from snarkcuda.jit import kernel
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+FLOAT_TYPE = re.compile(r"(?<![%@$.\w])(?:half|bfloat|float|double|x86_fp80|fp128)(?![$.\w])")
+
+
+def kernels() -> dict[str, Any]:
+    """Every dispatcher at the top of a module of the package, by its full name."""
+    found = {}
+    for module in pkgutil.walk_packages(snarkcuda.__path__, "snarkcuda."):
+        if module.name.endswith("__main__"):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if hasattr(value, "py_func"):
+                found[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
+    return found
+
+
+def exercise() -> None:
+    """Compile or load every kernel: a proof on each curve, long transforms, checks and sums."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a proof with a seed says that it is not zero-knowledge
+        for case in ("bn_mul2", "bls_mul2"):
+            with Prover(VECTORS / case / "circuit.zkey", threads=1) as prover:
+                prover.prove(VECTORS / case / "witness.wtns", seed=b"no float")
+    for curve in CURVES:
+        g1, g2 = encode(curve.g1, [curve.g1.generator]), encode(curve.g2, [curve.g2.generator])
+        pairing_product(curve, g1, g2)
+        linear_combination(curve.g2, list(g2), [3])
+        first_outside_subgroup(curve, curve.g2, g2)
+        with Pool(1) as pool:
+            domain = ntt.domain_of_size(curve.fr, 1 << 13)
+            polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
+            ntt.to_coset(pool, ntt.tables(pool, domain), polynomial)
+
+
+def float_lines(dispatcher: Any) -> list[str]:
+    """Lines of the optimised LLVM of each compiled signature that name a floating-point type."""
+    lines = []
+    for result in dispatcher.overloads.values():
+        # Not inspect_llvm(): numba refuses it for a kernel that came from a cache.
+        text = str(result.library._get_module_for_linking())
+        assert "define" in text
+        for line in text.splitlines():
+            code = re.sub(r'"[^"]*"', "", line.partition(" ;")[0])
+            if FLOAT_TYPE.search(code):
+                lines.append(line)
+    return lines
+
+
+def test_no_kernel_computes_with_floats() -> None:
+    """All kernels of the package, in every signature that this process has compiled."""
+    exercise()
+    found = kernels()
+    assert len(found) >= 15
+    assert [name for name, dispatcher in found.items() if not dispatcher.overloads] == []
+    assert {name: float_lines(d) for name, d in found.items() if float_lines(d)} == {}
+
+
+@kernel
+def mixes_signs(limbs: Any, step: int) -> Any:
+    """The trap: the larger of a uint64 and an int64."""
+    return max(limbs[0], step)
+
+
+@kernel
+def keeps_signs(limbs: Any, step: Any) -> Any:
+    """The larger of two uint64."""
+    return max(limbs[0], step)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["compiled", "loaded"])
+def test_the_search_finds_the_trap(again: bool) -> None:
+    """A control: in a kernel that was compiled here or before, and in one loaded from its entry."""
+    mixed, kept = mixes_signs, keeps_signs
+    if again:
+        mixed, kept = (kernel(dispatcher.py_func) for dispatcher in (mixed, kept))  # type: ignore[attr-defined]
+    limbs = np.array([(1 << 60) + 1], dtype=np.uint64)
+    assert mixed(limbs, 0) == float(1 << 60)
+    assert kept(limbs, np.uint64(0)) == (1 << 60) + 1
+    assert float_lines(mixed)
+    assert not float_lines(kept)
