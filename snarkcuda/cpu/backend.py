@@ -159,7 +159,7 @@ class CpuJob:
         return msm.signed_digits(self._pool, values, key.matrices.field.bits, self._stop)
 
     def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
-        """A = A·w, b = B·w, c = a·b on the domain."""
+        """a = A·w, b = B·w, c = a·b on the domain."""
         n_bytes = key.matrices.values.nbytes + witness.nbytes
 
         def operation() -> U64Array:

@@ -62,7 +62,7 @@ def group_by_row(field: PrimeField, n: int, coefficients: NDArray[Any]) -> Matri
 def evaluate(
     pool: Pool, matrices: Matrices, witness: U64Array, stop: Stop | None = None
 ) -> U64Array:
-    """A = A·w, b = B·w and c = a·b on the domain: uint64 (3, n, limbs), Montgomery.
+    """a = A·w, b = B·w and c = a·b on the domain: uint64 (3, n, limbs), Montgomery.
 
     Args:
         pool: the threads to use.

@@ -219,7 +219,7 @@ def _apply_to_numbers(F: Any, f: Any, g: Any, u: int64, v: int64, q: int64, r: i
 
 @formula
 def _add_modulus_or_negate(F: Any, d: Any, negate: bool) -> None:
-    """D = −d if `negate` else d + p, limbs carried."""
+    """d = −d if `negate` else d + p, limbs carried."""
     count = _limbs(F)
     carry = int64(0)
     for i in range(count):
