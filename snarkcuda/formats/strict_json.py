@@ -18,6 +18,10 @@ from snarkcuda.formats.opening import FilePath, read_input, shown
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _NEGATIVE = re.compile(r"-[0-9]+")
+# A bracket, or a string, whose brackets do not count. The string's end may be missing: a pattern that
+# fails would be tried again from the next quote, which is quadratic.
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_DEEPEST = 16
 _LONGEST = 160  # characters of a number; a base field element has at most 115 digits
 
 
@@ -128,6 +132,23 @@ def _describe(value: Any) -> str:
     return {True: "true", False: "false", None: "null"}[value]
 
 
+def _depth(text: str) -> int:
+    """How deeply lists and objects are nested, found without recursion.
+
+    The parser recurses; in a program that has raised Python's recursion limit (some libraries do)
+    a deep file would overflow the stack and end the process.
+    """
+    depth = deepest = 0
+    for token in _BRACKETS.finditer(text):
+        mark = text[token.start()]
+        if mark in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in "]}":
+            depth -= 1
+    return deepest
+
+
 def read_json(path: FilePath, limit: int, what: str) -> Node:
     """Parse a JSON file of at most `limit` bytes; `what` names its kind in messages.
 
@@ -146,8 +167,11 @@ def read_json(path: FilePath, limit: int, what: str) -> Node:
         return found
 
     try:
+        text = read_input(path, limit, what).decode("utf-8")
+        if _depth(text) > _DEEPEST:
+            raise FormatError(f"{file}: its lists are nested too deeply for {what}")
         value = json.loads(
-            read_input(path, limit, what).decode("utf-8"),
+            text,
             object_pairs_hook=unique,
             parse_int=_Integer,
             parse_float=_Refused,
@@ -159,6 +183,4 @@ def read_json(path: FilePath, limit: int, what: str) -> Node:
         ) from error
     except UnicodeDecodeError as error:
         raise FormatError(f"{file} is not JSON: byte {error.start} is not UTF-8") from error
-    except RecursionError as error:
-        raise FormatError(f"{file}: its lists are nested too deeply for {what}") from error
     return Node(file, "", value)

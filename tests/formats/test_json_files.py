@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,6 +206,31 @@ def test_hostile_json(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "public.json"
     path.write_text(text)
     with pytest.raises((FormatError, NotInFieldError), match=words):
+        read_public(path, BN254)
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000])
+def test_deep_json_under_a_raised_recursion_limit(text: str, tmp_path: Path) -> None:
+    """The parser must not overflow the stack in a program that has raised the limit."""
+    (tmp_path / "public.json").write_text(text)
+    code = (
+        "import sys; sys.setrecursionlimit(10**6)\n"
+        "from snarkcuda import BN254, FormatError, read_public\n"
+        "try: read_public('public.json', BN254)\n"
+        "except FormatError as error: assert 'nested too deeply' in str(error)\n"
+        "else: sys.exit(3)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "text", ['["' + '\\"' * 4_000_000, '["' * 4_000_000, '"' + "\\" * 8_000_001]
+)
+def test_many_quotes_take_linear_time(text: str, tmp_path: Path) -> None:
+    """Eight megabytes of quotes and backslashes end in an error within the test's time limit."""
+    path = tmp_path / "public.json"
+    path.write_text(text)
+    with pytest.raises(FormatError):
         read_public(path, BN254)
 
 
