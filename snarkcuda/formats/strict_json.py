@@ -18,8 +18,8 @@ from snarkcuda.formats.opening import FilePath, read_input, shown
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _NEGATIVE = re.compile(r"-[0-9]+")
-# A bracket, or a string, whose brackets do not count. The string's end may be missing: a pattern that
-# fails would be tried again from the next quote, which is quadratic.
+# A bracket, or a string, whose brackets do not count. The string's end may be missing: a pattern
+# that fails would be tried again from the next quote, which is quadratic.
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 _DEEPEST = 16
 _LONGEST = 160  # characters of a number; a base field element has at most 115 digits
