@@ -29,8 +29,10 @@ import pickle
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,6 +41,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import llvmlite
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.serialize import dumps
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 from platformdirs import user_cache_path
@@ -79,21 +82,19 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def cache_directory() -> Path:
     """Where compiled kernels are kept (it need not exist yet)."""
     chosen = os.environ.get(CACHE_VARIABLE)
-    return Path(chosen) if chosen else user_cache_path("snarkcuda", appauthor=False)
+    return (Path(chosen) if chosen else user_cache_path("snarkcuda", appauthor=False)).absolute()
 
 
-def cache_problem() -> str | None:
-    """Why the cache cannot be used, with the way out; None if it can. Creates the directory."""
-    directory = cache_directory()
-    way_out = f"set {CACHE_VARIABLE} to a directory that only you can write"
+def cache_problem(directory: Path) -> str | None:
+    """Why a cache cannot be used, with the way out; None if it can. Creates the directory."""
+    way_out = f"set {CACHE_VARIABLE} to a new directory that only you can write"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = directory.stat()
-        if hasattr(os, "getuid"):
-            if status.st_uid != os.getuid():
-                return f"the kernel cache {directory} belongs to another user; {way_out}"
-            if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                return f"others can write the kernel cache {directory}; chmod go-w it, or {way_out}"
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            return f"the kernel cache {directory} belongs to another user; {way_out}"
+        if not _is_private(status):
+            return f"others can write the kernel cache {directory}; {way_out}"
         tempfile.TemporaryFile(dir=directory).close()
     except OSError as error:
         reason = error.strerror or error
@@ -101,22 +102,34 @@ def cache_problem() -> str | None:
     return None
 
 
-def cache_entries() -> list[Path]:
-    """The compiled kernels on disk, whatever version of the project they belong to."""
-    return sorted(cache_directory().glob(f"*{SUFFIX}"))
+def _is_private(status: os.stat_result) -> bool:
+    """Ours, and writable by nobody else: what is unpickled from it we wrote ourselves."""
+    if not hasattr(os, "getuid"):
+        return True
+    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def cache_entries() -> dict[Path, int]:
+    """The compiled kernels on disk with their sizes, whatever version of the project made them."""
+    found = {}
+    for path in sorted(cache_directory().glob(f"*{SUFFIX}")):
+        with suppress(OSError):  # another process may delete it
+            found[path] = path.stat().st_size
+    return found
 
 
 def clear_cache() -> int:
-    """Delete every compiled kernel; returns how many there were."""
+    """Delete every compiled kernel, half-written ones too; returns how many there were."""
     entries = cache_entries()
-    for entry in entries:
-        entry.unlink(missing_ok=True)
+    for path in [*entries, *cache_directory().glob(f".*{SUFFIX}.tmp")]:
+        path.unlink(missing_ok=True)
     return len(entries)
 
 
 # --- what a kernel depends on -----------------------------------------------------------------
 
 _PACKAGE = __name__.partition(".")[0]
+_STARTED = time.time_ns()
 
 
 def _imports(source: str, module: str, is_package: bool) -> Iterator[str]:
@@ -144,39 +157,56 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 @cache
-def _module_file(module: str) -> Path | None:
-    """The source file of a module, found without running it; None if there is no such module."""
-    loaded = sys.modules.get(module)
+def _is_module(name: str) -> bool:
+    """A module rather than a name in one. May import the packages above it, as their user did."""
     try:
-        origin = loaded.__file__ if loaded else getattr(find_spec(module), "origin", None)
-    except (ModuleNotFoundError, ValueError):  # a name in a module, not a module
-        return None
+        return name in sys.modules or find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _source_file(module: str) -> Path | None:
+    """The .py file that a module was or will be loaded from."""
+    loaded = sys.modules.get(module)
+    origin = (
+        getattr(loaded, "__file__", None) if loaded else getattr(find_spec(module), "origin", None)
+    )
     return Path(origin) if origin and origin.endswith(".py") else None
 
 
 @cache
-def _direct(module: str) -> tuple[bytes, tuple[str, ...]]:
-    """Digest of a module's source and the project modules that it names in imports."""
-    path = _module_file(module)
-    source = path.read_bytes() if path else b""
-    found = set(_imports(source.decode(), module, path is not None and path.stem == "__init__"))
+def _read(module: str, path: Path, modified: int) -> tuple[bytes, tuple[str, ...]]:
+    """Digest of a module's source and the modules that it imports; a newer file is read anew."""
+    source = path.read_bytes()
+    found = set(_imports(source.decode(), module, path.stem == "__init__"))
     # The package's own __init__ names the whole API; importing it is not depending on it.
-    names = sorted(n for n in found if n != _PACKAGE and _module_file(n) is not None)
+    names = sorted(name for name in found if name != _PACKAGE and _is_module(name))
     return hashlib.sha256(source).digest(), tuple(names)
 
 
-def source_digest(module: str) -> str:
-    """Digest of a module and of all project modules that it imports, directly or not."""
-    seen = {module}
+def source_digest(module: str) -> str | None:
+    """Digest of a module and of all project modules that it imports, directly or not.
+
+    None where that cannot be vouched for: a module without a source file (a notebook), or a file
+    changed since the process began, which may or may not be what was loaded.
+    """
+    digests: dict[str, bytes] = {}
     queue = [module]
     while queue:
-        for name in _direct(queue.pop())[1]:
-            if name not in seen:
-                seen.add(name)
-                queue.append(name)
+        name = queue.pop()
+        if name in digests:
+            continue
+        path = _source_file(name)
+        if path is None:
+            return None
+        modified = path.stat().st_mtime_ns
+        if _STARTED <= modified <= time.time_ns():
+            return None
+        digests[name], imported = _read(name, path, modified)
+        queue += imported
     parts = hashlib.sha256()
-    for name in sorted(seen):
-        parts.update(name.encode() + b"\0" + _direct(name)[0])
+    for name in sorted(digests):
+        parts.update(name.encode() + b"\0" + digests[name])
     return parts.hexdigest()
 
 
@@ -189,17 +219,19 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], source: str) -> None:
         self._py_file = source
         self._line = function.__code__.co_firstlineno
-        self._stamp = source_digest(function.__module__)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
         return cls(py_func, py_file)
 
+    def ensure_cache_path(self) -> None:
+        """Nothing: a directory that has gone costs the entry (`_Entries.save`), not the proof."""
+
     def get_cache_path(self) -> str:
         return str(cache_directory())
 
     def get_source_stamp(self) -> str:
-        return self._stamp
+        return ""  # part of the entry's name, see `_Entries`
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -208,7 +240,8 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
 class _Entries:
     """The files of one kernel: digest of the payload, then numba's pickled machine code."""
 
-    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+    def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
+        self._directory = directory
         self._name = f"{function.__module__}.{function.__qualname__}"
         versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
         # numba keys an entry by the processor, but not by settings that change the code it makes.
@@ -218,14 +251,17 @@ class _Entries:
 
     def _path(self, key: object) -> Path:
         digest = hashlib.sha256(self._fixed + repr(key).encode()).hexdigest()
-        return cache_directory() / f"{self._name}-{digest[:32]}{SUFFIX}"
+        return self._directory / f"{self._name}-{digest[:32]}{SUFFIX}"
 
     def load(self, key: object) -> Any:
-        """The unpickled entry, or None where there is none or it is damaged."""
-        try:
-            data = self._path(key).read_bytes()
-        except OSError:
-            data = b""
+        """The unpickled entry, or None where there is none, or it is damaged or not ours."""
+        data = b""
+        with suppress(OSError), self._path(key).open("rb") as file:
+            status = os.fstat(file.fileno())
+            if _is_private(status):
+                data = file.read()
+                # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
+                os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
         if hashlib.sha256(data[32:]).digest() != data[:32]:
             logger.info("compiling %s", self._name)
             return None
@@ -236,27 +272,33 @@ class _Entries:
 
         A full disk costs the cache entry, not the proof.
         """
-        from numba.core.serialize import dumps
-
         payload = dumps(data)
-        path = self._path(key)
         try:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+            handle, temporary = tempfile.mkstemp(f"{SUFFIX}.tmp", ".", self._directory)
         except OSError:
             return
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, path)
+            os.replace(temporary, self._path(key))
+            self._forget_old()
         except OSError:
             Path(temporary).unlink(missing_ok=True)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
 
+    def _forget_old(self) -> None:
+        """Drop this kernel's entries, of other sources or versions, unused for a month."""
+        oldest = time.time() - 30 * 86_400
+        for path in self._directory.glob(f"{self._name}-*{SUFFIX}"):
+            with suppress(OSError):
+                if path.stat().st_atime < oldest:
+                    path.unlink()
+
     def flush(self) -> None:
         """Forget the kernel's entries (numba calls this on recompile)."""
-        for path in cache_directory().glob(f"{self._name}-*{SUFFIX}"):
+        for path in self._directory.glob(f"{self._name}-*{SUFFIX}"):
             path.unlink(missing_ok=True)
 
 
@@ -267,20 +309,21 @@ class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
 class _Cache(FunctionCache):  # type: ignore[misc]
     _impl_class = _Impl
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         super().__init__(function)
-        self._cache_file = _Entries(function, self._impl.locator.get_source_stamp())
+        self._cache_file = _Entries(directory, function, stamp)
 
 
 @cache
-def _usable() -> bool:
-    problem = cache_problem()
+def _is_usable(directory: Path) -> bool:
+    problem = cache_problem(directory)
     if problem:
         warnings.warn(f"{problem}. Kernels compile anew in this process.", stacklevel=2)
     return problem is None
 
 
 def _kernel_cache(function: Callable[..., Any]) -> Any:
-    if not _usable():
+    directory, stamp = cache_directory(), source_digest(function.__module__)
+    if stamp is None or not _is_usable(directory):
         return NullCache()
-    return _Cache(function)
+    return _Cache(directory, function, stamp)

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,8 @@ print(json.dumps({{
     "warnings": [str(w.message) for w in caught if "kernel cache" in str(w.message)],
 }}))
 """
+
+SOURCE_ROOT = Path(snarkcuda.__file__).parents[1]
 
 
 @dataclass
@@ -197,9 +200,11 @@ def test_the_digest_covers_what_is_imported(package: Package, monkeypatch: Any) 
     monkeypatch.syspath_prepend(str(package.root))
 
     def digest() -> str:
-        jit._direct.cache_clear()
-        jit._module_file.cache_clear()
-        return jit.source_digest("pkg.a")
+        jit._is_module.cache_clear()
+        monkeypatch.setattr(jit, "_STARTED", time.time_ns())
+        result = jit.source_digest("pkg.a")
+        assert result is not None
+        return result
 
     first = digest()
     (package.folder / "d.py").write_text("x = 1\n")
@@ -213,8 +218,63 @@ def test_the_digest_covers_what_is_imported(package: Package, monkeypatch: Any) 
     assert len({first, second, third, digest()}) == 4
     for name in ("pkg", "pkg.a"):
         sys.modules.pop(name, None)
-    jit._direct.cache_clear()
-    jit._module_file.cache_clear()
+    jit._is_module.cache_clear()
+
+
+def test_a_file_edited_after_it_was_loaded_leaves_no_entry(package: Package) -> None:
+    """Its digest would be the new source's, its code the old one's: poison for later processes."""
+    code = (
+        "import pathlib, pkg.c\n"
+        "path = pathlib.Path(pkg.c.__file__)\n"
+        "path.write_text(path.read_text().replace('x + 1', 'x + 100'))\n"
+        "import pkg.a\n"
+        "print(int(pkg.a.run(1)))"
+    )
+    environment = {**os.environ, jit.CACHE_VARIABLE: str(package.cache)}
+    environment["PYTHONPATH"] = os.pathsep.join([str(package.root), str(SOURCE_ROOT)])
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, check=True, env=environment, timeout=120, capture_output=True)
+    assert not list(package.cache.glob("pkg.a*"))
+
+
+@pytest.mark.parametrize("source", ["-c", "script"])
+def test_kernels_without_a_source_file_run_uncached(
+    tmp_path: Path, cache: Path, source: str
+) -> None:
+    """A notebook, `python -c`, a script that is not called .py: nothing vouches for their code."""
+    code = "from snarkcuda.jit import kernel\n@kernel\ndef f(x): return x + {}\nprint(f(1))"
+    for constant in (1, 5):
+        text = code.format(constant)
+        (tmp_path / "script").write_text(text)
+        arguments = ["-c", text] if source == "-c" else [str(tmp_path / "script")]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE_ROOT)}
+        done = subprocess.run(
+            [sys.executable, *arguments], env=environment, capture_output=True, text=True
+        )
+        assert done.stdout == f"{1 + constant}\n", done.stderr
+    assert not list(cache.glob("*.kernel"))
+
+
+def test_entries_that_others_can_write_are_not_unpickled(cache: Path) -> None:
+    """The directory may have been open to others before its mode was mended."""
+    assert jit.kernel(increment)(1) == 2
+    (entry,) = jit.cache_entries()
+    before = entry.stat().st_mtime_ns
+    entry.chmod(0o666)
+    assert jit.kernel(increment)(1) == 2  # compiled anew, and written anew
+    assert entry.stat().st_mtime_ns != before
+    assert entry.stat().st_mode & 0o022 == 0
+
+
+def test_entries_unused_for_a_month_go(cache: Path) -> None:
+    """When the same kernel is saved again, from another source, say."""
+    run = jit.kernel(increment)
+    assert run(1) == 2
+    (entry,) = jit.cache_entries()
+    os.utime(entry, (0, 0))
+    assert run(1.5) == 2.5
+    assert entry not in jit.cache_entries()
+    assert len(jit.cache_entries()) == 1
 
 
 def test_another_processor_has_its_own_entries(package: Package) -> None:
@@ -341,16 +401,16 @@ def increment(x: int) -> int:
 def test_directory_is_made_for_its_owner_alone(cache: Path) -> None:
     """Parents too; no problem then."""
     assert jit.cache_directory() == cache
-    assert jit.cache_problem() is None
+    assert jit.cache_problem(jit.cache_directory()) is None
     assert cache.stat().st_mode & 0o077 == 0 or os.name == "nt"
-    assert jit.cache_entries() == []
+    assert jit.cache_entries() == {}
 
 
 def test_directory_of_another_user(cache: Path, monkeypatch: Any) -> None:
     """Its owner could have put code there."""
     cache.mkdir(parents=True)
     monkeypatch.setattr(os, "getuid", lambda: cache.stat().st_uid + 1, raising=False)
-    problem = jit.cache_problem()
+    problem = jit.cache_problem(jit.cache_directory())
     assert problem is not None
     assert "belongs to another user" in problem
 
@@ -368,7 +428,7 @@ def test_default_directory_is_the_users(monkeypatch: Any) -> None:
 def test_entries_and_clear(cache: Path) -> None:
     """They count and delete kernels only."""
     assert jit.clear_cache() == 0
-    assert jit.cache_problem() is None
+    assert jit.cache_problem(jit.cache_directory()) is None
     run = jit.kernel(increment)
     assert run(1) == 2
     assert run(1.5) == 2.5

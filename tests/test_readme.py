@@ -65,3 +65,8 @@ def test_links_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_nothing_is_left_to_fill_in():
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("*/*.md")]:
+        assert not re.search(r"@[A-Z]+@", document.read_text()), document.name

@@ -22,8 +22,8 @@ def show(as_json: bool) -> None:
     record = {
         "directory": str(jit.cache_directory()),
         "kernels": len(entries),
-        "bytes": sum(entry.stat().st_size for entry in entries),
-        "problem": jit.cache_problem(),
+        "bytes": sum(entries.values()),
+        "problem": jit.cache_problem(jit.cache_directory()),
     }
     if as_json:
         click.echo(json.dumps(record))

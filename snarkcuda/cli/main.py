@@ -1,7 +1,7 @@
 """`snarkcuda`: the commands, and how each way of ending becomes words and an exit code.
 
     0 done    1 `verify`: the proof is false    2 bad input    3 device trouble
-    130 interrupted (Ctrl-C)    143 terminated
+    70 a fault in snarkcuda     130 interrupted (Ctrl-C)    143 terminated
 
 Commands import what they need when they run: `--help` and `info` never load numba.
 """
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from types import FrameType
 from typing import NoReturn
@@ -23,6 +24,7 @@ from snarkcuda import __version__
 from snarkcuda.cli.cache import cache
 from snarkcuda.cli.info import info
 from snarkcuda.cli.prove import prove
+from snarkcuda.cli.signals import SIGNALS, ignore_signals
 from snarkcuda.cli.verify import verify
 from snarkcuda.errors import SnarkcudaError
 
@@ -60,21 +62,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         code = _end_interrupted()
     except MemoryError:
-        code = _fail(arguments, "MemoryError", "there is not enough memory for this key", 2)
+        code = _fail(arguments, "MemoryError", "there is not enough memory for this", 3)
     except BrokenPipeError:  # the reader of our stdout went away
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
-    except Exception:
+    except Exception as error:
         # numba turns an interrupt that meets it while it compiles into errors of its own.
-        if _interrupted.code is None:
-            raise
-        code = _end_interrupted()
+        if _signal.code is not None:
+            code = _end_interrupted()
+        else:
+            traceback.print_exc()
+            message = f"a fault in snarkcuda, not in your files ({error}): please report the above"
+            code = _fail(arguments, type(error).__name__, message, 70)
     sys.exit(code or 0)
-
-
-def _end_interrupted() -> int:
-    click.echo("snarkcuda: interrupted; no file was written", err=True)
-    return _interrupted.code or 130
 
 
 def _fail(arguments: list[str], kind: str, message: str, code: int) -> int:
@@ -88,24 +88,30 @@ def _show_warning(message: Warning | str, *_rest: object, **_more: object) -> No
     click.echo(f"warning: {message}", err=True)
 
 
-class _Interrupted:
-    """The exit code of the signal that came, None before one comes."""
+class _Signal:
+    """The exit code of the first signal that came, None before one comes."""
 
     code: int | None = None
 
 
-_interrupted = _Interrupted()
+_signal = _Signal()
+
+
+def _end_interrupted() -> int:
+    click.echo("snarkcuda: interrupted; no file was written", err=True)
+    return _signal.code or 130
 
 
 def _handle_signals() -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
-        _interrupted.code = 128 + number
+        ignore_signals()  # a second one must not disturb the tidying up
+        _signal.code = 128 + number
         sys.unraisablehook = lambda _: None  # callbacks that the interrupt met have no caller
         # Workers stop within milliseconds, but a kernel being compiled cannot be interrupted.
         threading.Thread(target=_end_hard, daemon=True).start()
         raise KeyboardInterrupt
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, interrupt)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import warnings
 
 import click
 
 from snarkcuda import __version__
+from snarkcuda.cli.signals import ignore_signals
 
 
 @click.command()
@@ -51,7 +53,7 @@ def prove(
     from snarkcuda.formats.public_json import public_to_json
     from snarkcuda.formats.wtns import read_witness
     from snarkcuda.formats.zkey import read_zkey
-    from snarkcuda.groth16.keys import check_match
+    from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.timeline import Timeline
 
     check_outputs([proof, public], inputs=[key, witness])
@@ -74,7 +76,7 @@ def prove(
                 result = prover.prove(
                     assignment,
                     check=not no_check,
-                    seed=None if seed is None else seed.encode(),
+                    seed=None if seed is None else os.fsencode(seed),
                 )
             device, load_stages = prover.device, prover.load_stages
         with timeline.stage("write"):
@@ -82,7 +84,7 @@ def prove(
                 proof: proof_to_json(result.proof).encode(),
                 public: public_to_json(result.public).encode(),
             }
-            write_outputs(outputs, inputs=[key, witness])
+            write_outputs(outputs, inputs=[key, witness], committed=ignore_signals)
     *reading, writing = timeline.stages
     stages = [*reading, *load_stages, *result.stages, writing]
     total = time.perf_counter() - began
@@ -98,7 +100,7 @@ def prove(
     if not result.zero_knowledge:
         click.echo(
             "WARNING: --seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows "
-            "the seed can learn about the witness. Never publish it.",
+            "or guesses the seed can learn about the witness. Never publish it.",
             err=True,
         )
     if as_json:

@@ -94,7 +94,9 @@ class CpuBackend:
             for name, (group, query) in queries.items():
                 self._check_on_curve(key, name, group, query)
         with timeline.stage("group coefficients", key.coefficients.nbytes):
-            matrices = matvec.group_by_row(fr, key.domain_size, key.coefficients)
+            matrices = matvec.group_by_row(
+                fr, key.domain_size, key.n_wires, key.coefficients, key.source
+            )
         with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
             domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
             tables = ntt.tables(self.pool, domain)
@@ -185,7 +187,7 @@ class CpuJob:
         """Σ kᵢ·Pᵢ over a query and the scalars from index `first` on."""
 
         def operation() -> U64Array:
-            digits = scalars.result()[first:]
+            digits = scalars.result().tail(first)
             return msm.msm(self._pool, query.group, query.points, digits, self._stop)
 
         return self._start(stage, query.points.nbytes, operation)

@@ -21,12 +21,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, Stop, claim
+from snarkcuda.errors import FormatError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import canonical_one, load, one, store, zero
 from snarkcuda.field.params import PrimeField
 from snarkcuda.field.words import mul_sub
-from snarkcuda.jit import intrinsic, kernel
+from snarkcuda.jit import formula, intrinsic, kernel
 
 _CHUNK = 1 << 10  # rows of one task
 _RECORD = 44  # bytes of a coefficient record in the key
@@ -43,19 +44,32 @@ class Matrices:
     values: U64Array  # (entries, 4) value·R² mod r
 
 
-def group_by_row(field: PrimeField, n: int, coefficients: NDArray[Any]) -> Matrices:
+def group_by_row(
+    field: PrimeField, n: int, n_wires: int, coefficients: NDArray[Any], source: str = "key"
+) -> Matrices:
     """Counting sort of the key's records by (matrix, row); order within a row is the file's.
 
     Args:
         field: the scalar field.
-        n: domain size; every row is below it (the reader has checked).
+        n: domain size.
+        n_wires: length of the witness.
         coefficients: (entries,) of `groth16.keys.COEFFICIENT`.
+        source: the key's name, for the error.
+
+    Raises:
+        FormatError: a row or wire is out of range. The reader has checked, but a mapped file can
+            change under our feet, and a row out of range would be a wild write.
     """
     records = arrays.packed(coefficients)
     start = np.zeros(2 * n + 1, dtype=np.int64)
     wires = np.empty(len(coefficients), dtype=np.uint32)
     values = np.empty((len(coefficients), field.limbs), dtype=np.uint64)
-    _group(field, records, n, start, wires, values)
+    bad = _group(field, records, n, n_wires, start, wires, values)
+    if bad >= 0:
+        raise FormatError(
+            f"{source}: coefficient {bad} names a row or a wire out of range: the key is damaged, "
+            "or was changed while it was read"
+        )
     return Matrices(field, n, start, wires, values)
 
 
@@ -100,23 +114,37 @@ def _read_u32(context: Any, records: Any, offset: Any) -> Any:
     return types.int64(records, types.intp), codegen
 
 
+@formula
+def _row_of(records: Any, n: int, i: int) -> int:
+    """Row of record i in the stacked matrices, or −1 if it is out of range."""
+    matrix = _read_u32(records, _RECORD * i)
+    constraint = _read_u32(records, _RECORD * i + 4)
+    return matrix * n + constraint if matrix < 2 and constraint < n else -1
+
+
 @kernel
-def _group(F: Any, records: Any, n: int, start: Any, wires: Any, values: Any) -> None:
+def _group(F: Any, records: Any, n: int, n_wires: int, start: Any, wires: Any, values: Any) -> int:
     entries = len(wires)
     for i in range(entries):
-        row = _read_u32(records, _RECORD * i) * n + _read_u32(records, _RECORD * i + 4)
+        row = _row_of(records, n, i)
+        if row < 0:
+            return i
         start[row + 1] += 1
     for row in range(2 * n):
         start[row + 1] += start[row]
     for i in range(entries):
-        row = _read_u32(records, _RECORD * i) * n + _read_u32(records, _RECORD * i + 4)
+        row, wire = _row_of(records, n, i), _read_u32(records, _RECORD * i + 8)
+        # A row that changed since it was counted may have no place left.
+        if row < 0 or wire >= n_wires or start[row] >= entries:
+            return i
         place = start[row]
         start[row] += 1
-        wires[place] = np.uint32(_read_u32(records, _RECORD * i + 8))
+        wires[place] = np.uint32(wire)
         store(F, values, place, load(F, records[_RECORD * i + 12 : _RECORD * (i + 1)], 0))
     for row in range(2 * n, 0, -1):  # each start was moved to its row's end: move them back
         start[row] = start[row - 1]
     start[0] = 0
+    return -1
 
 
 @kernel

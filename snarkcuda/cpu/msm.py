@@ -45,17 +45,21 @@ _CHUNK = 1 << 12  # scalars cut in one task; points added between two looks at t
 
 @dataclass(frozen=True)
 class Digits:
-    """Scalars cut into signed windows: `values[w, i]` int16, for any number of MSMs over them."""
+    """Scalars cut into signed windows, for any number of MSMs over them or their tail.
+
+    `values[w, i]` is digit w of scalar i, read-only; the scalars are those from index `first` on.
+    """
 
     window: int
     values: NDArray[np.int16]  # (n_windows, n)
+    first: int = 0
 
     def __len__(self) -> int:
-        return int(self.values.shape[1])
+        return int(self.values.shape[1]) - self.first
 
-    def __getitem__(self, part: slice) -> Digits:
-        """The digits of a slice of the scalars; nothing is copied."""
-        return Digits(self.window, self.values[:, part])
+    def tail(self, first: int) -> Digits:
+        """The digits of the scalars from index `first` on; nothing is copied."""
+        return Digits(self.window, self.values, self.first + first)
 
 
 def window_bits(n: int, scalar_bits: int) -> int:
@@ -92,6 +96,7 @@ def signed_digits(
     values = np.empty((n_windows(scalar_bits, c), n), dtype=np.int16)
     n_tasks = -(-n // _CHUNK)
     pool.run(_cut, n_tasks, arrays.packed(scalars), c, values, stop=stop)
+    values.flags.writeable = False
     return Digits(c, values)
 
 
@@ -117,19 +122,9 @@ def msm(
     result = np.zeros(point_shape(group), dtype=np.uint64)
     if n == 0:
         return result
-    values = digits.values
-    values.flags.writeable = False
-    pool.run(
-        _fill_buckets,
-        rows * groups,
-        group.field,
-        points,
-        values,
-        digits.window,
-        groups,
-        sums,
-        stop=stop,
-    )
+    window, first = digits.window, digits.first
+    arguments = (group.field, points, digits.values, first, window, groups, sums)
+    pool.run(_fill_buckets, rows * groups, *arguments, stop=stop)
     _horner(group.field, sums, groups, digits.window, result)
     return result
 
@@ -196,9 +191,9 @@ def _store_xyzz(F: Any, rows: Any, index: int, p: Any) -> None:
 
 @kernel
 def _fill_buckets(
-    tasks: Any, F: Any, points: Any, values: Any, c: int, groups: int, sums: Any
+    tasks: Any, F: Any, points: Any, values: Any, first: int, c: int, groups: int, sums: Any
 ) -> None:
-    n = values.shape[1]
+    n = values.shape[1] - first
     n_buckets = 1 << (c - 1)
     infinity = xyzz_infinity(zero(F))
     buckets = np.empty((n_buckets + 1, sums.shape[1]), dtype=np.uint64)
@@ -210,7 +205,7 @@ def _fill_buckets(
             if stopped(tasks):
                 return
             for i in range(start, min(start + _CHUNK, n * (group + 1) // groups)):
-                digit = values[row, i]
+                digit = values[row, first + i]
                 if digit == 0:
                     continue
                 x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)

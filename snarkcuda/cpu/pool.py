@@ -19,15 +19,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 
+from snarkcuda.errors import DeviceError
 from snarkcuda.jit import intrinsic
 
+T = TypeVar("T")
 _NEXT, _TOTAL, _STOP = 0, 1, 2
 I64 = ir.IntType(64)
 
@@ -41,25 +43,66 @@ class Stop:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: list[Any] = []
+        self._runs: list[_Run] = []
         self.is_set = False
 
     def set(self) -> None:
         """Ask every worker that runs under this flag to end; they do within milliseconds."""
         with self._lock:
             self.is_set = True
-            for tasks in self._running:
-                tasks[_STOP] = 1
+            for run in self._runs:
+                run.stop()
 
-    def _add(self, tasks: Any) -> None:
+    def _add(self, run: _Run) -> None:
         with self._lock:
             if self.is_set:
                 raise Cancelled
-            self._running.append(tasks)
+            self._runs.append(run)
 
-    def _remove(self, tasks: Any) -> None:
+    def _remove(self, run: _Run) -> None:
         with self._lock:
-            self._running = [other for other in self._running if other is not tasks]
+            self._runs.remove(run)
+
+
+class _Run:
+    """The workers of one `Pool.run`, and the task counter that they share."""
+
+    def __init__(self, n_tasks: int) -> None:
+        self.tasks = np.array([0, n_tasks, 0], dtype=np.int64)
+        self._futures: list[Future[Any]] = []
+        self._ended: list[threading.Event] = []
+
+    def begin(self, future: Future[Any]) -> None:
+        """Take in a worker that has been submitted."""
+        # Not concurrent.futures.wait: it never hears of a future that was cancelled.
+        ended = threading.Event()
+        self._futures.append(future)
+        self._ended.append(ended)
+        future.add_done_callback(lambda _: self._end(future, ended))
+
+    def _end(self, future: Future[Any], ended: threading.Event) -> None:
+        if not future.cancelled() and future.exception() is not None:
+            self.tasks[_STOP] = 1
+        ended.set()
+
+    def stop(self) -> None:
+        """No task is claimed from now on; workers that wait behind others' never begin."""
+        self.tasks[_STOP] = 1
+        for future in list(self._futures):
+            future.cancel()
+
+    def wait(self) -> None:
+        """Until no worker touches memory any more."""
+        for ended in self._ended:
+            ended.wait()
+
+    def result(self) -> None:
+        """Raise what a worker raised, or Cancelled if tasks were left out."""
+        for future in self._futures:
+            if not future.cancelled():
+                future.result()
+        if self.tasks[_STOP]:
+            raise Cancelled
 
 
 class Pool:
@@ -67,7 +110,8 @@ class Pool:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
-        self._current: Any = None
+        self._process = os.getpid()
+        self._current: _Run | None = None
         self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="snarkcuda")
 
     def run(
@@ -80,43 +124,61 @@ class Pool:
         """
         if n_tasks == 0:
             return
+        self._check_process()
         stop = stop or Stop()
-        tasks = np.array([0, n_tasks, 0], dtype=np.int64)
-        stop._add(tasks)
-        self._current = tasks
-        futures: list[Future[Any]] = []
+        run = _Run(n_tasks)
+        stop._add(run)
+        self._current = run
         try:
-            workers = min(self.threads, n_tasks)
-            futures = [self._executor.submit(worker, tasks, *args) for _ in range(workers)]
-            wait(futures, return_when=FIRST_EXCEPTION)
+            for _ in range(min(self.threads, n_tasks)):
+                run.begin(self._submit(worker, run.tasks, *args))
+            if stop.is_set:  # it may have come while workers were being submitted
+                run.stop()
+            run.wait()
+        except BaseException:  # Ctrl-C, or no thread to be had
+            run.stop()
+            run.wait()
+            raise
         finally:
-            # On an exception here (Ctrl-C) or in a worker, the arrays must outlive every worker.
-            if not all(future.done() for future in futures):
-                tasks[_STOP] = 1
-                wait(futures)
-            stop._remove(tasks)
             self._current = None
-        for future in futures:
-            future.result()
-        if tasks[_STOP]:
-            raise Cancelled
+            stop._remove(run)
+        run.result()
+
+    def _submit(self, call: Callable[..., T], *args: Any) -> Future[T]:
+        try:
+            return self._executor.submit(call, *args)
+        except RuntimeError as error:
+            if "thread" not in str(error):
+                raise
+            raise DeviceError(
+                f"the system refuses another thread ({error}): ask for fewer with --threads"
+            ) from error
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "this pool of threads (a Prover's, say) was made before a fork, and threads do not "
+                "survive one: make it in the process that uses it"
+            )
 
     def fraction(self) -> float | None:
         """Share of the tasks begun in the run that started last; None if it has ended."""
-        tasks = self._current
-        return None if tasks is None else min(1.0, float(tasks[_NEXT]) / float(tasks[_TOTAL]))
+        run = self._current
+        if run is None:
+            return None
+        return min(1.0, float(run.tasks[_NEXT]) / float(run.tasks[_TOTAL]))
 
-    def map(
-        self, call: Callable[[Any], Any], items: Iterable[Any], stop: Stop | None = None
-    ) -> list[Any]:
+    def map(self, call: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         """`call(item)` for each item, on all threads; worth it where the calls release the GIL."""
-
-        def one(item: Any) -> Any:
-            if stop is not None and stop.is_set:
-                raise Cancelled
-            return call(item)
-
-        return list(self._executor.map(one, items))
+        self._check_process()
+        futures: list[Future[T]] = []
+        try:
+            for item in items:
+                futures.append(self._submit(call, item))
+            return [future.result() for future in futures]
+        except BaseException:
+            wait([future for future in futures if not future.cancel()])
+            raise
 
     def close(self) -> None:
         """End the threads; running work is waited for."""

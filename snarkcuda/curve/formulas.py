@@ -77,7 +77,7 @@ def xyzz_double(p: Xyzz) -> Xyzz:
 
 @formula
 def xyzz_add_affine(p: Xyzz, x2: Element, y2: Element) -> Xyzz:
-    """P + (x2, y2): madd-2008-s. Cost: 6M + 2S + 1P.
+    """p + (x2, y2): madd-2008-s. Cost: 6M + 2S + 1P.
 
     Exact for infinity on either side, equal points and opposite points.
     """
@@ -101,7 +101,7 @@ def xyzz_add_affine(p: Xyzz, x2: Element, y2: Element) -> Xyzz:
 
 @formula
 def xyzz_add(p: Xyzz, q: Xyzz) -> Xyzz:
-    """P + q: add-2008-s. Cost: 10M + 2S + 1P.
+    """p + q: add-2008-s. Cost: 10M + 2S + 1P.
 
     Exact for infinity on either side, equal points and opposite points.
     """
@@ -131,7 +131,7 @@ def xyzz_add(p: Xyzz, q: Xyzz) -> Xyzz:
 
 @formula
 def complete_add(p: Projective, q: Projective, b3: Element) -> Projective:
-    """P + q for any two points of odd order, b3 = 3·b. Cost: 8M + 3P.
+    """p + q for any two points of odd order, b3 = 3·b. Cost: 8M + 3P.
 
     Renes, Costello and Batina, eprint 2015/1060, algorithm 7, its last six products paired.
     """

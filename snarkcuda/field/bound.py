@@ -124,7 +124,7 @@ class Bound:
         return self._with(Fraction(1))
 
     def conjugate(self) -> Bound:
-        """A."""
+        """The element itself."""
         return self
 
     def is_zero(self) -> bool:

@@ -358,12 +358,6 @@ def canonical_one(context: Any, F: Any) -> Any:
 
 
 @intrinsic
-def montgomery_square(context: Any, F: Any) -> Any:
-    """The raw limbs of R² mod p: a product with it enters Montgomery form."""
-    return _constant(F, lambda field: field.montgomery**2 % field.modulus)
-
-
-@intrinsic
 def montgomery_cube(context: Any, F: Any) -> Any:
     """The raw limbs of R³ mod p: what a plain inverse of a Montgomery form needs."""
     return _constant(F, lambda field: field.montgomery**3 % field.modulus)

@@ -59,7 +59,7 @@ def _product(context: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def _add_product(context: Any, total: Any, x: Any, y: Any) -> Any:
-    """Total + x·y, signed."""
+    """total + x·y, signed."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         product = builder.mul(builder.sext(args[1], I128), builder.sext(args[2], I128))
@@ -70,7 +70,7 @@ def _add_product(context: Any, total: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def _shift_down(context: Any, total: Any) -> Any:
-    """Total >> 62, signed."""
+    """total >> 62, signed."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.ashr(args[0], ir.Constant(I128, STEPS))

@@ -78,13 +78,13 @@ def _subtract_modulus_once(builder: Builder, field: PrimeField, wide: Value) -> 
 
 
 def add(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
-    """A + b: [0, p) + [0, p) < 2p < R, one conditional subtraction."""
+    """a + b: [0, p) + [0, p) < 2p < R, one conditional subtraction."""
     total = builder.add(_widen(builder, a), _widen(builder, b))
     return _narrow(builder, _subtract_modulus_once(builder, field, total))
 
 
 def sub(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
-    """A − b in (−p, p), plus p where negative."""
+    """a − b in (−p, p), plus p where negative."""
     wide = builder.sub(_widen(builder, a), _widen(builder, b))
     negative = builder.icmp_signed("<", wide, ir.Constant(wide.type, 0))
     modulus = ir.Constant(wide.type, field.modulus)
@@ -92,7 +92,7 @@ def sub(builder: Builder, field: PrimeField, a: Value, b: Value) -> Value:
 
 
 def neg(builder: Builder, field: PrimeField, a: Value) -> Value:
-    """P − a, and 0 for 0 (so that the result is below p)."""
+    """p − a, and 0 for 0 (so that the result is below p)."""
     return sub(builder, field, constant(field, 0), a)
 
 
@@ -183,7 +183,7 @@ def _emit_sum_of_products(
 
 
 def _add_row(builder: Builder, t: Sequence[Value], row: Sequence[Value]) -> list[Value]:
-    """T + Σ rowⱼ·2^(64j); each step is at most (2^64 − 1)² + 2·(2^64 − 1) = 2^128 − 1."""
+    """t + Σ rowⱼ·2^(64j); each step is at most (2^64 − 1)² + 2·(2^64 − 1) = 2^128 − 1."""
     shift = ir.Constant(I128, 64)
     result: list[Value] = []
     carry = None

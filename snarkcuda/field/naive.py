@@ -47,7 +47,7 @@ class Residue:
         return Residue(self.field, pow(self.value, -1, self.field.modulus) if self.value else 0)
 
     def conjugate(self) -> Residue:
-        """A."""
+        """The element itself."""
         return self
 
     def is_zero(self) -> bool:

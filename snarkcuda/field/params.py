@@ -1,7 +1,7 @@
 """The fields: what each is, and every constant that follows from its modulus.
 
 Only a modulus and the tower's ξ are typed in. All else (Montgomery's R, −1/p, two-adicity, roots of
-unity, Frobenius constants) is computed here beside its equation; `tests/field/test_params.py`
+unity) is computed here beside its equation; `tests/field/test_params.py`
 re-derives the moduli from the seeds of the curve families.
 
 The tower is the usual one (Devegili et al. 2006; Aranha et al. 2010/526), for both curves:

@@ -8,8 +8,6 @@ from snarkcuda.formats.opening import FilePath, open_input, shown
 from snarkcuda.formats.sections import MAGIC_NAMES
 from snarkcuda.formats.strict_json import read_json
 
-BINARY_KINDS = tuple(magic.decode() for magic in MAGIC_NAMES)
-
 
 def file_kind(path: FilePath) -> str:
     """The kind of a file.

@@ -3,8 +3,8 @@
     G1  [x, y, "1"]                                 infinity  ["0", "1", "0"]
     G2  [[x.c0, x.c1], [y.c0, y.c1], ["1", "0"]]    infinity  [["0","0"], ["1","0"], ["0","0"]]
 
-Coordinates are decimal strings, canonical (below q). The third is 1 or 0 and nothing else: one
-point, one spelling. Whether a point is on the curve is checked by whoever computes with it.
+Coordinates are integers, canonical (below q). The third is 1 or 0 and nothing else: one point has
+one triple. Whether a point is on the curve is checked by whoever computes with it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def read_curve(root: Node, expected: Curve | None, point: str) -> Curve:
     curve = curve_named(name.text())
     if curve is None:
         name.refuse("one of " + ", ".join(curve.file_name for curve in CURVES))
-    if expected is not None and curve is not expected:
+    if expected is not None and curve != expected:
         raise MismatchError(
             f"{root.file} is for curve {curve.file_name}, but {expected.file_name} is used here: "
             "the files come from different setups"

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TypeVar
 
@@ -25,7 +26,8 @@ from snarkcuda.formats.section_writer import Chunk
 Content = bytes | Iterable[Chunk]
 PathT = TypeVar("PathT", bound=FilePath)
 
-_DIRECT = ("/dev/std", "/dev/fd/", "/proc/")  # may resolve to a regular file, yet mean a descriptor
+# Names of an open descriptor, which may be a regular file (`>> log`), yet must not be replaced.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev/fd|/proc/self/fd)/([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class _Target:
     path: FilePath
     real: str  # where the bytes go, links resolved
     direct: bool  # a device, pipe or descriptor: written to, not replaced
+    descriptor: int | None  # the open descriptor that the path names
     mode: int | None  # permissions of the file that is there, None if there is none
     temporary: str
     backup: str
@@ -61,11 +64,19 @@ def _resolve(path: FilePath) -> _Target:
     if mode is not None and stat.S_ISDIR(mode):
         raise OutputError(f"cannot write {shown(path)}: it is a directory; name a file in it")
     special = mode is not None and kind_of_mode(mode) is not None
-    direct = mode is not None and (special or os.path.abspath(text).startswith(_DIRECT))
+    descriptor = _descriptor(text)
+    direct = special or descriptor is not None
     if not direct:
         _check_place(path, real, folder, mode)
     permissions = None if mode is None else stat.S_IMODE(mode) & 0o777
-    return _Target(path, real, direct, permissions, stem + ".tmp", stem + ".old")
+    return _Target(path, real, direct, descriptor, permissions, stem + ".tmp", stem + ".old")
+
+
+def _descriptor(text: str) -> int | None:
+    match = _DESCRIPTOR.fullmatch(os.path.normpath(text))
+    if match is None:
+        return None
+    return {"stdout": 1, "stderr": 2}[match[1]] if match[1] else int(match[2])
 
 
 def _check_place(path: FilePath, real: str, folder: str, mode: int | None) -> None:
@@ -93,9 +104,11 @@ def _targets(paths: Iterable[FilePath], inputs: Sequence[FilePath]) -> list[_Tar
     targets = [_resolve(path) for path in paths]
     taken = {_identity(os.fspath(path)): f"the input {shown(path)}" for path in inputs}
     for target in targets:
-        if target.direct:
-            continue
-        identity = _identity(target.real)
+        if target.direct and target.descriptor is None:
+            continue  # several outputs may go to /dev/null or one pipe
+        identity = _identity(os.fspath(target.path) if target.direct else target.real)
+        if target.direct and identity not in taken:
+            continue  # or to one descriptor, but to no input (`>> witness.wtns`)
         if identity in taken:
             raise OutputError(
                 f"cannot write {shown(target.path)}: it is the same file as {taken[identity]}; "
@@ -115,12 +128,17 @@ def check_outputs(paths: Iterable[FilePath], inputs: Sequence[FilePath] = ()) ->
     _targets(paths, inputs)
 
 
-def write_outputs(outputs: Mapping[PathT, Content], inputs: Sequence[FilePath] = ()) -> None:
+def write_outputs(
+    outputs: Mapping[PathT, Content],
+    inputs: Sequence[FilePath] = (),
+    committed: Callable[[], None] = lambda: None,
+) -> None:
     """Write every output, or none.
 
     Args:
         outputs: the bytes of each output, whole or as chunks.
         inputs: the files read for them; none of them may be an output.
+        committed: called when all are in place; from then on nothing is undone.
 
     Raises:
         OutputError: as `check_outputs`, or writing failed (disk full, ...). Then, and on any other
@@ -135,22 +153,20 @@ def write_outputs(outputs: Mapping[PathT, Content], inputs: Sequence[FilePath] =
             # Devices last: what a pipe has taken cannot be taken back.
             for target, content in sorted(contents, key=lambda pair: pair[0].direct):
                 _write(target, content)
-            _replace_all(files)
+            _replace_all(files, committed)
         except OSError as error:
             names = ", ".join(shown(target.path) for target in targets)
             raise OutputError(
                 f"cannot write {names}: {_reason(error)}; nothing was changed"
             ) from error
     finally:
-        for target in files:
-            for leftover in (target.temporary, target.backup):
-                with contextlib.suppress(OSError):
-                    os.unlink(leftover)
+        _remove(target.temporary for target in files)
 
 
 def _write(target: _Target, content: Content) -> None:
     if target.direct:
-        with open(target.path, "wb") as file:
+        where = target.path if target.descriptor is None else os.dup(target.descriptor)
+        with open(where, "wb") as file:
             _write_chunks(file, content)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -167,11 +183,18 @@ def _write_chunks(file: IO[bytes], content: Content) -> None:
         file.write(chunk if isinstance(chunk, bytes) else chunk.data)
 
 
-def _replace_all(files: Sequence[_Target]) -> None:
+def _remove(paths: Iterable[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _replace_all(files: Sequence[_Target], committed: Callable[[], None]) -> None:
     """Rename each temporary file onto its target; on failure put back what was there.
 
     What to undo is read from the folder, not from a record of steps: an interrupt may come between
-    a step and its record.
+    a step and its record. A backup goes only when its file is back, or all is done: a second
+    interrupt may leave one behind, never lose what was there.
     """
     written = {target: os.stat(target.temporary).st_ino for target in files}
     try:
@@ -180,16 +203,18 @@ def _replace_all(files: Sequence[_Target]) -> None:
                 _keep(target)
         for target in files:
             os.replace(target.temporary, target.real)
+        committed()
     except BaseException:
         for target in files:
             with contextlib.suppress(OSError):
                 if os.stat(target.real).st_ino != written[target]:
-                    continue  # not replaced yet; its backup may be half a copy
-                if target.mode is None:
+                    _remove([target.backup])  # not replaced yet; it may be half a copy
+                elif target.mode is None:
                     os.unlink(target.real)
                 elif len(files) > 1:
                     os.replace(target.backup, target.real)
         raise
+    _remove(target.backup for target in files)
     for folder in {target.folder for target in files}:
         _sync_folder(folder)
 

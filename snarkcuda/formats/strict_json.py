@@ -16,11 +16,9 @@ from snarkcuda.field.params import PrimeField
 from snarkcuda.formats.opening import FilePath, read_input, shown
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
-_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_HEX = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]*)")
 _NEGATIVE = re.compile(r"-[0-9]+")
-# A bracket, or a string, whose brackets do not count. The string's end may be missing: a pattern
-# that fails would be tried again from the next quote, which is quadratic.
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
+_MARKS = re.compile(r'["\\\[\]{}]')
 _DEEPEST = 16
 _LONGEST = 160  # characters of a number; a base field element has at most 115 digits
 
@@ -85,8 +83,8 @@ class Node:
     def integer(self) -> int:
         """An integer ≥ 0: JSON integer, or string of decimal digits or of 0x and hex digits.
 
-        Signs, blanks, leading zeros, fractions and exponents are refused: two spellings of one
-        number have let one proof pass twice.
+        Signs, blanks, leading zeros, capitals, fractions and exponents are refused. What is unique
+        is the value, not the file: 5, "5" and "0x5" are one number.
 
         Raises:
             FormatError: another spelling or another type (true, 1.0, null, ...).
@@ -138,14 +136,20 @@ def _depth(text: str) -> int:
     The parser recurses; in a program that has raised Python's recursion limit (some libraries do)
     a deep file would overflow the stack and end the process.
     """
-    depth = deepest = 0
-    for token in _BRACKETS.finditer(text):
-        mark = text[token.start()]
-        if mark in "[{":
-            depth += 1
+    depth = deepest = skip = 0
+    in_string = False
+    for match in _MARKS.finditer(text):
+        place = match.start()
+        mark = text[place]
+        if place < skip:
+            continue  # escaped
+        if mark == "\\":
+            skip = place + 2
+        elif mark == '"':
+            in_string = not in_string
+        elif not in_string:
+            depth += 1 if mark in "[{" else -1
             deepest = max(deepest, depth)
-        elif mark in "]}":
-            depth -= 1
     return deepest
 
 

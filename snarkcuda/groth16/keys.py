@@ -17,15 +17,14 @@ Names are those of the paper and of circom's keys:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
-from snarkcuda.errors import FormatError, MismatchError, NotInFieldError
-from snarkcuda.field.arrays import U64Array, first_not_canonical, to_int
+from snarkcuda.field.arrays import U64Array
 
 COEFFICIENT = np.dtype(
     [("matrix", "<u4"), ("constraint", "<u4"), ("wire", "<u4"), ("value", "<u8", (4,))]
@@ -33,8 +32,24 @@ COEFFICIENT = np.dtype(
 """One entry of a circom key's sparse matrices: A (0) or B (1), row, column, value·R² mod r."""
 
 
-@dataclass(frozen=True)
-class VerifyingKey:
+class _ByValue:
+    """Equality of dataclasses that hold arrays: equal fields, except `source`."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+            if f.compare
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self).__name__)  # rarely used, and reading the arrays would cost more
+
+
+@dataclass(frozen=True, eq=False)
+class VerifyingKey(_ByValue):
     """All that a verifier needs. `ic` has n_public + 1 points."""
 
     curve: Curve
@@ -42,7 +57,7 @@ class VerifyingKey:
     beta_g2: U64Array  # (2, 2, limbs)
     gamma_g2: U64Array  # (2, 2, limbs)
     delta_g2: U64Array  # (2, 2, limbs)
-    ic: U64Array  # (n_public + 1, 2, limbs)
+    ic: U64Array = field(repr=False)  # (n_public + 1, 2, limbs)
     source: str = field(default="verifying key", compare=False)
 
     @property
@@ -51,8 +66,8 @@ class VerifyingKey:
         return len(self.ic) - 1
 
 
-@dataclass(frozen=True)
-class ProvingKey:
+@dataclass(frozen=True, eq=False)
+class ProvingKey(_ByValue):
     """A Groth16 key as circom and snarkjs lay it out (circom quotient, see `h_query`)."""
 
     curve: Curve
@@ -62,57 +77,26 @@ class ProvingKey:
     beta_g1: U64Array  # (2, limbs)
     delta_g1: U64Array  # (2, limbs)
     verifying_key: VerifyingKey
-    coefficients: NDArray[Any]  # (n,) COEFFICIENT
-    a_query: U64Array  # (n_wires, 2, limbs)
-    b_g1_query: U64Array  # (n_wires, 2, limbs)
-    b_g2_query: U64Array  # (n_wires, 2, 2, limbs)
-    l_query: U64Array  # (n_wires - n_public - 1, 2, limbs)
-    h_query: U64Array  # (domain_size, 2, limbs)
+    coefficients: NDArray[Any] = field(repr=False)  # (n,) COEFFICIENT
+    a_query: U64Array = field(repr=False)  # (n_wires, 2, limbs)
+    b_g1_query: U64Array = field(repr=False)  # (n_wires, 2, limbs)
+    b_g2_query: U64Array = field(repr=False)  # (n_wires, 2, 2, limbs)
+    l_query: U64Array = field(repr=False)  # (n_wires - n_public - 1, 2, limbs)
+    h_query: U64Array = field(repr=False)  # (domain_size, 2, limbs)
     source: str = field(default="proving key", compare=False)
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, eq=False)
+class Witness(_ByValue):
     """The value of every wire: the constant 1, the public signals, then the rest."""
 
     curve: Curve
-    values: U64Array  # (n_wires, 4) canonical
+    values: U64Array = field(repr=False)  # (n_wires, 4) canonical; secret, so never in a log
     source: str = field(default="witness", compare=False)
 
 
-def check_match(key: ProvingKey, witness: Witness) -> None:
-    """Raise MismatchError, naming both files, unless the two are of one curve and size."""
-    if witness.curve != key.curve:
-        raise MismatchError(
-            f"{witness.source} is over {witness.curve.name} but {key.source} is over "
-            f"{key.curve.name}: they come from different circuits"
-        )
-    if len(witness.values) != key.n_wires:
-        raise MismatchError(
-            f"{witness.source} has {len(witness.values)} values but {key.source} expects "
-            f"{key.n_wires}: they come from different circuits, or one of them is stale"
-        )
-
-
-def check_witness(witness: Witness) -> None:
-    """What the reader of a witness file checks, for a witness made in memory.
-
-    Raises:
-        FormatError: not uint64 (n, 4), or the first value is not 1.
-        NotInFieldError: a value is not below r.
-    """
-    values = witness.values
-    if values.dtype != np.uint64 or values.ndim != 2 or values.shape[1] != 4:
-        raise FormatError(f"{witness.source}: values must be uint64 (n, 4), canonical")
-    if not len(values) or to_int(values[:1]) != 1:
-        raise FormatError(f"{witness.source}: value 0 must be the constant 1")
-    bad = first_not_canonical(witness.curve.fr, values)
-    if bad is not None:
-        raise NotInFieldError(f"{witness.source}: value {bad} is not below r")
-
-
-@dataclass(frozen=True)
-class Proof:
+@dataclass(frozen=True, eq=False)
+class Proof(_ByValue):
     """A = [a]₁, B = [b]₂, C = [c]₁; one of many proofs of the same statement (it is malleable)."""
 
     curve: Curve

@@ -13,7 +13,7 @@ asynchronously; `tests/naive_groth16.py` is the same page on Python ints.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from snarkcuda.curve.points import linear_combination
@@ -63,8 +63,8 @@ class PendingProof:
 
     job: CpuJob
     key: ResidentKey
-    r: int
-    s: int
+    r: int = field(repr=False)  # secret: with it the proof is not zero-knowledge
+    s: int = field(repr=False)
     timeline: Timeline
     a: Handle[U64Array]
     b1: Handle[U64Array]

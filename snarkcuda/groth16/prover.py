@@ -8,18 +8,28 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from snarkcuda.cpu.backend import CpuBackend
-from snarkcuda.errors import UnsatisfiedError
+from snarkcuda.errors import NotOnCurveError, UnsatisfiedError
 from snarkcuda.field import arrays
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.wtns import read_witness
 from snarkcuda.formats.zkey import read_zkey
-from snarkcuda.groth16.keys import Proof, ProvingKey, Witness, check_match, check_witness
+from snarkcuda.groth16.checks import (
+    check_match,
+    check_point,
+    check_proof_points,
+    check_proving_key,
+    check_verifying_key,
+    check_witness,
+)
+from snarkcuda.groth16.keys import Proof, ProvingKey, Witness
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Stage, Timeline
-from snarkcuda.groth16.verify import check_point, check_verifying_key, equation_holds
+from snarkcuda.groth16.verify import equation_holds
 
 Progress = Callable[[str], None]
 
@@ -69,6 +79,8 @@ class Prover:
         if not isinstance(key, ProvingKey):
             with timeline.stage("read key"):
                 key = read_zkey(key)
+        else:
+            check_proving_key(key)
         self.key = key
         with timeline.stage("check verifying key"):
             check_verifying_key(key.verifying_key)
@@ -102,7 +114,7 @@ class Prover:
 
         Args:
             witness: a wtns file, or a `Witness` already read.
-            check: verify the proof before returning it (milliseconds).
+            check: verify the proof's equation before returning it (milliseconds).
             seed: fixes the proof's randomness, for tests. Such a proof is NOT zero-knowledge, and a
                 `NotZeroKnowledgeWarning` says so. By default the randomness is the system's.
 
@@ -110,32 +122,49 @@ class Prover:
             FormatError, NotInFieldError: the witness is malformed.
             MismatchError: the witness belongs to another curve or circuit.
             RuntimeError: the prover has been closed.
+            NotOnCurveError: the key makes proofs outside the subgroup.
             UnsatisfiedError: the proof does not verify.
         """
         timeline = Timeline(self._progress)
-        if not isinstance(witness, Witness):
-            with timeline.stage("read witness"):
+        with timeline.stage("read witness"):
+            if not isinstance(witness, Witness):
                 witness = read_witness(witness)
-        else:
+            # A copy, checked: a mapped file, or the caller's array, may change while we prove.
+            witness = replace(witness, values=np.array(witness.values))
             check_witness(witness)
         check_match(self.key, witness)
-        r, s = self._randomness(seed)
+        r, s = self._randomness(seed, witness)
         with self._open():
             pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
             proof = pending.finish()
         public = arrays.to_ints(witness.values[1 : self.key.n_public + 1])
+        with timeline.stage("check proof points"):
+            self._check_points(proof)
         if check:
             with timeline.stage("self-check"):
-                valid = equation_holds(self.key.verifying_key, public, proof)
-            if not valid:
-                raise UnsatisfiedError(
-                    f"{witness.source} does not satisfy the circuit of {self.key.source}: its "
-                    "proof does not verify, so it was thrown away. Run `snarkjs wtns check "
-                    f"circuit.r1cs {witness.source}` to find the constraint that fails"
-                )
+                self._check_equation(proof, public, witness)
         return Proved(proof, public, timeline.stages, check, seed is None)
 
-    def _randomness(self, seed: bytes | None) -> tuple[int, int]:
+    def _check_points(self, proof: Proof) -> None:
+        try:
+            # A query point of small order would put a private wire's residue into the proof, where
+            # no blinding reaches it, and the pairing would not see it.
+            check_proof_points(proof)
+        except NotOnCurveError as error:
+            raise NotOnCurveError(
+                f"{self.key.source} makes a proof that is no proof ({error}); it was thrown away: "
+                "the key is damaged, or was made to leak the witness"
+            ) from error
+
+    def _check_equation(self, proof: Proof, public: list[int], witness: Witness) -> None:
+        if not equation_holds(self.key.verifying_key, public, proof):
+            raise UnsatisfiedError(
+                f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
+                "does not verify; the proof was thrown away. `snarkjs wtns check circuit.r1cs "
+                f"{witness.source}` names the constraint; if it finds none, the key is damaged"
+            )
+
+    def _randomness(self, seed: bytes | None, witness: Witness) -> tuple[int, int]:
         order = self.key.curve.fr.modulus
         if seed is None:
             return secrets.randbelow(order), secrets.randbelow(order)
@@ -144,8 +173,14 @@ class Prover:
             NotZeroKnowledgeWarning,
             stacklevel=3,
         )
-        # 64 bytes a scalar leave a bias of 2^-256.
-        stream = hashlib.shake_256(b"snarkcuda r, s" + seed).digest(128)
+        # Witness and key go in too: with the same r and s for two witnesses the difference of the
+        # proofs would show theirs. 64 bytes a scalar leave a bias of 2^-256.
+        stream_of = hashlib.shake_256(b"snarkcuda r, s")
+        vk = self.key.verifying_key
+        arrays_of = (vk.alpha_g1, vk.delta_g2, vk.ic, witness.values)
+        for part in (seed, *(array.tobytes() for array in arrays_of)):
+            stream_of.update(hashlib.sha256(part).digest())
+        stream = stream_of.digest(128)
         r, s = (int.from_bytes(half, "little") % order for half in (stream[:64], stream[64:]))
         return r, s
 

@@ -16,10 +16,10 @@ from snarkcuda.cpu.msm import msm, signed_digits
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import is_one, pairing_product
-from snarkcuda.curve.params import Curve, Group
-from snarkcuda.errors import MismatchError, NotInFieldError, NotOnCurveError
+from snarkcuda.errors import MismatchError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
+from snarkcuda.groth16.checks import check_proof_points, check_verifying_key
 from snarkcuda.groth16.keys import Proof, VerifyingKey
 
 _FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
@@ -80,49 +80,10 @@ def check_statement(key: VerifyingKey, public: Sequence[int]) -> None:
         )
     modulus = key.curve.fr.modulus
     for index, signal in enumerate(public):
+        if isinstance(signal, bool) or not isinstance(signal, int):
+            raise NotInFieldError(f"public signal {index} is {signal!r}, not an int")
         if not 0 <= signal < modulus:
             raise NotInFieldError(
                 f"public signal {index} is {signal}, not in [0, r) with r = {modulus}: the "
                 "statement would be ambiguous, so it is refused"
             )
-
-
-def check_verifying_key(key: VerifyingKey) -> None:
-    """Every point of a verifying key: on the curve, in the subgroup; only IC may be infinity."""
-    g1, g2 = key.curve.g1, key.curve.g2
-    named: list[tuple[str, Group, U64Array]] = [
-        ("alpha (G1)", g1, key.alpha_g1),
-        ("beta (G2)", g2, key.beta_g2),
-        ("gamma (G2)", g2, key.gamma_g2),
-        ("delta (G2)", g2, key.delta_g2),
-    ]
-    for name, group, point in named:
-        check_point(key.curve, group, point, f"{key.source}: {name}")
-    index = points.first_off_curve(g1, key.ic)
-    if index is None:
-        index = points.first_outside_subgroup(key.curve, g1, key.ic)
-    if index is not None:
-        check_point(key.curve, g1, key.ic[index], f"{key.source}: IC[{index}]")
-
-
-def check_proof_points(proof: Proof) -> None:
-    """A, B and C on their curves and in their subgroups; A and B not infinity."""
-    check_point(proof.curve, proof.curve.g1, proof.a, "proof: pi_a")
-    check_point(proof.curve, proof.curve.g2, proof.b, "proof: pi_b")
-    check_point(proof.curve, proof.curve.g1, proof.c, "proof: pi_c", infinity_allowed=True)
-
-
-def check_point(
-    curve: Curve, group: Group, point: U64Array, name: str, infinity_allowed: bool = False
-) -> None:
-    """Raise NotOnCurveError, naming the point and the rule it breaks."""
-    if points.is_infinity(point):
-        if infinity_allowed:
-            return
-        raise NotOnCurveError(f"{name} is the point at infinity, which is refused here")
-    if points.first_off_curve(group, point[None]) is not None:
-        raise NotOnCurveError(f"{name} does not satisfy the equation of {group.name}")
-    if points.first_outside_subgroup(curve, group, point[None]) is not None:
-        raise NotOnCurveError(
-            f"{name} is on the curve but outside the subgroup of order r of {group.name}"
-        )

@@ -11,6 +11,7 @@ import pytest
 from snarkcuda.cpu import matvec
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.curve.params import CURVES
+from snarkcuda.errors import FormatError
 from snarkcuda.field.arrays import U64Array, from_ints, to_ints
 from snarkcuda.field.params import PrimeField
 from snarkcuda.groth16.keys import COEFFICIENT
@@ -54,7 +55,7 @@ def evaluated(
     pool: Pool, field: PrimeField, n: int, entries: Sequence[Entry], z: Sequence[int]
 ) -> list[list[int]]:
     """What the kernels make of it."""
-    matrices = matvec.group_by_row(field, n, records(field, entries))
+    matrices = matvec.group_by_row(field, n, len(z), records(field, entries))
     return plain(field, matvec.evaluate(pool, matrices, from_ints(z, 4)))
 
 
@@ -121,7 +122,7 @@ def test_first_and_last_row_and_wire(pool: Pool, field: PrimeField) -> None:
 def test_order_of_the_file_is_kept(field: PrimeField) -> None:
     """Grouping is stable: within a row the records stand as they did in the key."""
     entries, _ = random_case(field, 16, 20, 200)
-    grouped = matvec.group_by_row(field, 16, records(field, entries))
+    grouped = matvec.group_by_row(field, 16, 20, records(field, entries))
     ordered = sorted(entries, key=lambda entry: (entry[0], entry[1]))  # Python's sort is stable
     assert grouped.wires.tolist() == [wire for _, _, wire, _ in ordered]
     values = [value * 2**512 % field.modulus for *_, value in ordered]
@@ -142,7 +143,7 @@ def test_records_at_any_address(pool: Pool, field: PrimeField) -> None:
         buffer = np.frombuffer(bytes(offset) + data, dtype=np.uint8)
         view = buffer[offset:].view(COEFFICIENT)
         assert not view.flags.writeable
-        matrices = matvec.group_by_row(field, 8, view)
+        matrices = matvec.group_by_row(field, 8, len(z), view)
         assert plain(field, matvec.evaluate(pool, matrices, from_ints(z, 4))) == expected
 
 
@@ -166,8 +167,17 @@ def test_cancelled(pool: Pool, field: PrimeField) -> None:
     """A set stop ends both operations."""
     stop = Stop()
     stop.set()
-    matrices = matvec.group_by_row(field, 4, records(field, [(0, 0, 0, 1)]))
+    matrices = matvec.group_by_row(field, 4, 1, records(field, [(0, 0, 0, 1)]))
     with pytest.raises(Cancelled):
         matvec.evaluate(pool, matrices, from_ints([1], 4), stop)
     with pytest.raises(Cancelled):
         matvec.quotient_scalars(pool, field, np.zeros((3, 4, 4), dtype=np.uint64), stop)
+
+
+@fields
+@pytest.mark.parametrize("bad", [(2, 0, 0), (1, 8, 0), (0, 2**32 - 1, 0), (0, 0, 5), (1, 7, 2**31)])
+def test_places_out_of_range_are_refused(field: PrimeField, bad: tuple[int, int, int]) -> None:
+    """Before anything is written there: a mapped key can change after its reader checked it."""
+    entries = [(0, 1, 1, 3), (*bad, 1), (1, 1, 1, 2)]
+    with pytest.raises(FormatError, match="coefficient 1 names a row or a wire out of range"):
+        matvec.group_by_row(field, 8, 5, records(field, entries))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop, available_threads, claim, stopped
+from snarkcuda.errors import DeviceError
 
 
 @numba.njit(nogil=True)
@@ -198,18 +200,18 @@ def test_interrupt_while_waiting(pool: Pool, monkeypatch: pytest.MonkeyPatch) ->
     """An exception in the waiting caller (Ctrl-C) stops and awaits the workers first."""
     from snarkcuda.cpu import pool as module
 
-    done, real_wait, calls = np.zeros(3, dtype=np.int64), module.wait, []
+    done, real_wait, calls = np.zeros(3, dtype=np.int64), module._Run.wait, []
 
-    def wait(*args: Any, **kwargs: Any) -> Any:
+    def wait(run: Any) -> None:
         calls.append(1)
         if len(calls) == 1:
             while done.sum() < 3:
                 time.sleep(0)
             raise KeyboardInterrupt
-        return real_wait(*args, **kwargs)
+        real_wait(run)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "wait", wait)
+        patch.setattr(module._Run, "wait", wait)
         with pytest.raises(KeyboardInterrupt):
             pool.run(spin, 3, done)  # returns only because the workers were stopped
     assert len(calls) == 2
@@ -219,15 +221,65 @@ def test_interrupt_while_waiting(pool: Pool, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_map(pool: Pool) -> None:
-    """Results in order; an exception reaches the caller; a set stop refuses."""
+    """Results in order; an exception reaches the caller."""
     assert pool.map(lambda x: x * x, range(100)) == [x * x for x in range(100)]
     assert pool.map(str, []) == []
     with pytest.raises(ZeroDivisionError):
         pool.map(lambda x: 1 / x, [1, 0, 2])
-    stop = Stop()
-    stop.set()
-    with pytest.raises(Cancelled):
-        pool.map(str, [1], stop=stop)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_pool_does_not_survive_a_fork(pool: Pool) -> None:
+    """Threads do not: the child is told, rather than waiting for ever."""
+    pool.run(count, 3, np.zeros(3, dtype=np.int64))
+    child = os.fork()
+    if child == 0:
+        try:
+            pool.run(count, 3, np.zeros(3, dtype=np.int64))
+        except RuntimeError as error:
+            os._exit(7 if "fork" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's refusal is a DeviceError, and the workers begun before it end."""
+    with Pool(3) as pool:
+        submit, done = pool._executor.submit, np.zeros(1000, dtype=np.int64)
+        calls = iter([True, True, False])
+
+        def refuse(*arguments: object) -> object:
+            if next(calls):
+                return submit(*arguments)
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(pool._executor, "submit", refuse)
+        with pytest.raises(DeviceError, match="--threads"):
+            pool.run(count, 1000, done)
+
+
+def test_cancelled_work_does_not_wait_behind_other_work() -> None:
+    """Workers that have not begun are taken out of the queue."""
+    release = threading.Event()
+    with Pool(1) as pool:
+        blocking = threading.Thread(target=pool.map, args=(lambda _: release.wait(60), [0]))
+        blocking.start()
+        stop, ended = Stop(), threading.Event()
+
+        def queued() -> None:
+            with pytest.raises(Cancelled):
+                pool.run(count, 3, np.zeros(3, dtype=np.int64), stop=stop)
+            ended.set()
+
+        waiting = threading.Thread(target=queued)
+        waiting.start()
+        while not stop._runs:
+            time.sleep(0.001)
+        stop.set()
+        assert ended.wait(30)
+        release.set()
+        blocking.join()
+        waiting.join()
 
 
 def test_close_ends_the_threads() -> None:

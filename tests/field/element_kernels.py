@@ -11,7 +11,6 @@ from snarkcuda.field.element import (
     limb_count,
     load,
     montgomery_cube,
-    montgomery_square,
     one,
     store,
     zero,
@@ -87,7 +86,7 @@ def change_form(F: Any, n: int, a: Any, out: Any) -> None:
     """To Montgomery form, from it, and times the raw R³."""
     for i in range(n):
         x = load(F, a, i)
-        store(F, out, 3 * i, x * montgomery_square(F))
+        store(F, out, 3 * i, x * montgomery_cube(F) * canonical_one(F))
         store(F, out, 3 * i + 1, x * canonical_one(F))
         store(F, out, 3 * i + 2, x * montgomery_cube(F))
 

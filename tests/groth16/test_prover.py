@@ -35,6 +35,7 @@ from tests.naive_groth16 import CUBE, LINEAR, MUL, NO_PUBLIC, Setup
 ROOT = Path(__file__).parents[2]
 curves = pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
 STAGES = [
+    "read witness",
     "witness digits",
     "A·w, B·w",
     "quotient (6 NTTs)",
@@ -44,6 +45,7 @@ STAGES = [
     "MSM L (G1)",
     "MSM H (G1)",
     "assemble",
+    "check proof points",
     "self-check",
 ]
 
