@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        code = _end_interrupted()
+        _end_interrupted()
     except MemoryError:
         code = _fail(arguments, "MemoryError", "there is not enough memory for this", 3)
     except BrokenPipeError:  # the reader of our stdout went away
@@ -69,11 +69,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:
         # numba turns an interrupt that meets it while it compiles into errors of its own.
         if _signal.code is not None:
-            code = _end_interrupted()
-        else:
-            traceback.print_exc()
-            message = f"a fault in snarkcuda, not in your files ({error}): please report the above"
-            code = _fail(arguments, type(error).__name__, message, 70)
+            _end_interrupted()
+        traceback.print_exc()
+        message = f"a fault in snarkcuda, not in your files ({error}): please report the above"
+        code = _fail(arguments, type(error).__name__, message, 70)
     sys.exit(code or 0)
 
 
@@ -97,9 +96,12 @@ class _Signal:
 _signal = _Signal()
 
 
-def _end_interrupted() -> int:
+def _end_interrupted() -> NoReturn:
     click.echo("snarkcuda: interrupted; no file was written", err=True)
-    return _signal.code or 130
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not sys.exit: Python may take the interrupt for unhandled, and then dies of SIGINT instead.
+    os._exit(_signal.code or 130)
 
 
 def _handle_signals() -> None:
@@ -117,6 +119,4 @@ def _handle_signals() -> None:
 
 def _end_hard() -> None:
     threading.Event().wait(_GRACE)
-    code = _end_interrupted()
-    sys.stderr.flush()
-    os._exit(code)
+    _end_interrupted()
