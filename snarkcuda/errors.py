@@ -37,6 +37,6 @@ class OutputError(SnarkcudaError):
 
 
 class DeviceError(SnarkcudaError):
-    """The device computed something wrong, ran out of memory, or is not there."""
+    """The machine computed something wrong, or refuses threads or memory."""
 
     exit_code = 3
