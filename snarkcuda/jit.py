@@ -46,6 +46,8 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 from platformdirs import user_cache_path
 
+from snarkcuda.errors import DeviceError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -53,6 +55,13 @@ logger = logging.getLogger(__name__)  # one line at level INFO for each kernel t
 
 CACHE_VARIABLE = "SNARKCUDA_CACHE_DIR"
 SUFFIX = ".kernel"
+
+
+if numba.config.DISABLE_JIT:
+    raise DeviceError(
+        "NUMBA_DISABLE_JIT is set, but kernels exist only compiled: unset it (formulas run as "
+        "plain Python on the elements of snarkcuda.field.naive)"
+    )
 
 
 def formula(function: Callable[P, R]) -> Callable[P, R]:
@@ -82,7 +91,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def cache_directory() -> Path:
     """Where compiled kernels are kept (it need not exist yet)."""
     chosen = os.environ.get(CACHE_VARIABLE)
-    return (Path(chosen) if chosen else user_cache_path("snarkcuda", appauthor=False)).absolute()
+    if chosen:
+        return Path(chosen).absolute()
+    try:
+        return user_cache_path("snarkcuda", appauthor=False).absolute()
+    except RuntimeError:  # a container's user may have no home
+        return Path(tempfile.gettempdir()) / f"snarkcuda-{os.getuid()}"
 
 
 def cache_problem(directory: Path) -> str | None:
@@ -112,18 +126,26 @@ def _is_private(status: os.stat_result) -> bool:
 def cache_entries() -> dict[Path, int]:
     """The compiled kernels on disk with their sizes, whatever version of the project made them."""
     found = {}
-    for path in sorted(cache_directory().glob(f"*{SUFFIX}")):
-        with suppress(OSError):  # another process may delete it
-            found[path] = path.stat().st_size
+    with suppress(OSError):  # a directory that we may not read
+        for path in sorted(cache_directory().glob(f"*{SUFFIX}")):
+            with suppress(OSError):  # another process may delete it
+                status = path.stat()
+                if stat.S_ISREG(status.st_mode):
+                    found[path] = status.st_size
     return found
 
 
 def clear_cache() -> int:
     """Delete every compiled kernel, half-written ones too; returns how many there were."""
-    entries = cache_entries()
-    for path in [*entries, *cache_directory().glob(f".*{SUFFIX}.tmp")]:
-        path.unlink(missing_ok=True)
-    return len(entries)
+    deleted = 0
+    for path in cache_entries():
+        with suppress(OSError):
+            path.unlink()
+            deleted += 1
+    with suppress(OSError):
+        for path in cache_directory().glob(f".*{SUFFIX}.tmp"):
+            path.unlink(missing_ok=True)
+    return deleted
 
 
 # --- what a kernel depends on -----------------------------------------------------------------
@@ -262,10 +284,13 @@ class _Entries:
                 data = file.read()
                 # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
                 os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
-        if hashlib.sha256(data[32:]).digest() != data[:32]:
-            logger.info("compiling %s", self._name)
-            return None
-        return pickle.loads(data[32:])
+        if hashlib.sha256(data[32:]).digest() == data[:32]:
+            try:
+                return pickle.loads(data[32:])
+            except Exception as error:  # whatever a foreign pickle raises
+                logger.info("%s: %r", self._path(key), error)
+        logger.info("compiling %s", self._name)
+        return None
 
     def save(self, key: object, data: Any) -> None:
         """Write aside and rename, so that no reader ever sees half of an entry.

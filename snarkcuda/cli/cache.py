@@ -6,6 +6,8 @@ import json
 
 import click
 
+from snarkcuda.cli.words import answer
+
 
 @click.group()
 def cache() -> None:
@@ -26,10 +28,10 @@ def show(as_json: bool) -> None:
         "problem": jit.cache_problem(jit.cache_directory()),
     }
     if as_json:
-        click.echo(json.dumps(record))
+        answer(json.dumps(record))
         return
-    click.echo(f"{record['directory']}: {record['kernels']} kernels, {record['bytes']} bytes")
-    click.echo(f"problem: {record['problem']}" if record["problem"] else "usable")
+    answer(f"{record['directory']}: {record['kernels']} kernels, {record['bytes']} bytes")
+    answer(f"problem: {record['problem']}" if record["problem"] else "usable")
 
 
 @cache.command()
@@ -37,4 +39,4 @@ def clear() -> None:
     """Delete every compiled kernel; the next proof compiles them anew."""
     from snarkcuda import jit
 
-    click.echo(f"{jit.clear_cache()} kernels deleted from {jit.cache_directory()}")
+    answer(f"{jit.clear_cache()} kernels deleted from {jit.cache_directory()}")

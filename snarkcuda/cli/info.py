@@ -8,25 +8,28 @@ from typing import Any
 
 import click
 
+from snarkcuda.cli.words import answer
+
 
 @click.command()
-@click.argument("file", type=click.Path())
+@click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def info(file: str, as_json: bool) -> None:
     """Tell what FILE is and what it holds, and warn of a key that anyone can forge for.
 
     Reads zkey, wtns, r1cs, ptau, verification_key.json, proof.json and public.json; the kind is
-    found from the content. The whole file is checked, as `prove` and `verify` would.
+    found from the content. It is checked as its reader checks it; whether
+    points lie on their curves only `prove` and `verify` find out.
     """
     from snarkcuda.formats.describe import describe
 
     description = describe(file)
     if as_json:
-        click.echo(json.dumps({"file": file, **description}))
+        answer(json.dumps({"file": file, **description}))
         return
-    click.echo(f"{file}: {description.pop('kind')}")
+    answer(f"{file}: {description.pop('kind')}")
     for line in _lines(description, "  "):
-        click.echo(line)
+        answer(line)
 
 
 def _lines(value: dict[str, Any], indent: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """`snarkcuda`: the commands, and how each way of ending becomes words and an exit code.
 
-    0 done    1 `verify`: the proof is false    2 bad input    3 device trouble
-    70 a fault in snarkcuda     130 interrupted (Ctrl-C)    143 terminated
+    0 done      1 `verify`: the proof is false    2 bad input         3 device or memory trouble
+    70 a fault in snarkcuda    130 interrupted    141 stdout closed   143 terminated
 
 Commands import what they need when they run: `--help` and `info` never load numba.
 """
@@ -9,13 +9,10 @@ Commands import what they need when they run: `--help` and `info` never load num
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
-import threading
 import traceback
 import warnings
-from types import FrameType
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -24,11 +21,10 @@ from snarkcuda import __version__
 from snarkcuda.cli.cache import cache
 from snarkcuda.cli.info import info
 from snarkcuda.cli.prove import prove
-from snarkcuda.cli.signals import SIGNALS, ignore_signals
+from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
 from snarkcuda.cli.verify import verify
+from snarkcuda.cli.words import answer, open_standard_streams, say
 from snarkcuda.errors import SnarkcudaError
-
-_GRACE = 1.0  # seconds between an interrupt and the hard end
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -39,7 +35,7 @@ def cli() -> None:
     """Groth16 proofs from circom and snarkjs files, on BN254 and BLS12-381.
 
     Words for people go to stderr, results to files; `--json` prints a record on stdout. Exit codes:
-    0 done, 1 the proof is false (verify), 2 bad input, 3 device trouble, 130 interrupted.
+    0 done, 1 the proof is false (verify), 2 bad input, 3 device or memory trouble, 130 interrupted.
     """
 
 
@@ -50,73 +46,44 @@ for command in (prove, verify, info, cache):
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    open_standard_streams()
     warnings.showwarning = _show_warning
-    _handle_signals()
+    handle_signals()
     try:
-        code = cli.main(arguments, prog_name="snarkcuda", standalone_mode=False)
+        # Not cli.main: it turns a closed stdout into exit code 1, which means "false" here.
+        with cli.make_context("snarkcuda", list(arguments)) as context:
+            code = cli.invoke(context)
+    except click.exceptions.Exit as done:  # --help, --version
+        code = done.exit_code
     except SnarkcudaError as error:
         code = _fail(arguments, type(error).__name__, str(error), error.exit_code)
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _end_interrupted()
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else ""
+        hint = f" (see `{where} --help`)" if where else ""
+        code = _fail(arguments, "UsageError", f"{error.format_message()}{hint}", error.exit_code)
+    except KeyboardInterrupt:
+        end_interrupted()
     except MemoryError:
         code = _fail(arguments, "MemoryError", "there is not enough memory for this", 3)
-    except BrokenPipeError:  # the reader of our stdout went away
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
         code = 141
     except Exception as error:
         # numba turns an interrupt that meets it while it compiles into errors of its own.
-        if _signal.code is not None:
-            _end_interrupted()
-        traceback.print_exc()
+        if was_interrupted():
+            end_interrupted()
+        say(traceback.format_exc(), end="")
         message = f"a fault in snarkcuda, not in your files ({error}): please report the above"
         code = _fail(arguments, type(error).__name__, message, 70)
     sys.exit(code or 0)
 
 
 def _fail(arguments: list[str], kind: str, message: str, code: int) -> int:
-    click.echo(f"snarkcuda: {message}", err=True)
+    say(f"snarkcuda: {message}")
     if "--json" in arguments:
-        click.echo(json.dumps({"error": {"kind": kind, "message": message}, "exit_code": code}))
+        with suppress(SnarkcudaError, OSError):  # the exit code says it too
+            answer(json.dumps({"error": {"kind": kind, "message": message}, "exit_code": code}))
     return code
 
 
 def _show_warning(message: Warning | str, *_rest: object, **_more: object) -> None:
-    click.echo(f"warning: {message}", err=True)
-
-
-class _Signal:
-    """The exit code of the first signal that came, None before one comes."""
-
-    code: int | None = None
-
-
-_signal = _Signal()
-
-
-def _end_interrupted() -> NoReturn:
-    click.echo("snarkcuda: interrupted; no file was written", err=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Not sys.exit: Python may take the interrupt for unhandled, and then dies of SIGINT instead.
-    os._exit(_signal.code or 130)
-
-
-def _handle_signals() -> None:
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        ignore_signals()  # a second one must not disturb the tidying up
-        _signal.code = 128 + number
-        sys.unraisablehook = lambda _: None  # callbacks that the interrupt met have no caller
-        # Workers stop within milliseconds, but a kernel being compiled cannot be interrupted.
-        threading.Thread(target=_end_hard, daemon=True).start()
-        raise KeyboardInterrupt
-
-    for number in SIGNALS:
-        signal.signal(number, interrupt)
-
-
-def _end_hard() -> None:
-    threading.Event().wait(_GRACE)
-    _end_interrupted()
+    say(f"warning: {message}")

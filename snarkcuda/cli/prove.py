@@ -10,14 +10,15 @@ import warnings
 import click
 
 from snarkcuda import __version__
-from snarkcuda.cli.signals import ignore_signals
+from snarkcuda.cli.signals import results_are_written
+from snarkcuda.cli.words import answer, say
 
 
 @click.command()
-@click.argument("key", type=click.Path())
-@click.argument("witness", type=click.Path())
-@click.argument("proof", type=click.Path())
-@click.argument("public", type=click.Path())
+@click.argument("key")
+@click.argument("witness")
+@click.argument("proof")
+@click.argument("public")
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option(
@@ -84,24 +85,22 @@ def prove(
                 proof: proof_to_json(result.proof).encode(),
                 public: public_to_json(result.public).encode(),
             }
-            write_outputs(outputs, inputs=[key, witness], committed=ignore_signals)
+            write_outputs(outputs, inputs=[key, witness], committed=results_are_written)
     *reading, writing = timeline.stages
     stages = [*reading, *load_stages, *result.stages, writing]
     total = time.perf_counter() - began
 
     if not quiet:
-        click.echo(stage_table(stages, total), err=True)
+        say(stage_table(stages, total))
         checked = "verified" if result.checked else "NOT verified (--no-check)"
-        click.echo(
+        say(
             f"wrote {proof} and {public}: a proof over {proving_key.curve.name}, {checked}, "
-            f"made on {device}",
-            err=True,
+            f"made on {device}"
         )
     if not result.zero_knowledge:
-        click.echo(
+        say(
             "WARNING: --seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows "
-            "or guesses the seed can learn about the witness. Never publish it.",
-            err=True,
+            "or guesses the seed can learn about the witness. Never publish it."
         )
     if as_json:
         record = {
@@ -115,4 +114,4 @@ def prove(
             "stages": [{"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in stages],
             "version": __version__,
         }
-        click.echo(json.dumps(record))
+        answer(json.dumps(record))

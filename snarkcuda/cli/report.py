@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-import click
-
+from snarkcuda.cli.words import say
 from snarkcuda.groth16.timeline import Stage
 
 
@@ -26,7 +25,7 @@ class Progress:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._stage = ""
         self._began = time.monotonic()
         self._done = threading.Event()
@@ -37,7 +36,7 @@ class Progress:
         """A stage begins."""
         self._stage, self._began = stage, time.monotonic()
         if not self._quiet and not self._terminal:
-            click.echo(f"  {stage} …", err=True)
+            say(f"  {stage} …")
 
     def __enter__(self) -> Progress:
         if not self._quiet and self._terminal:
@@ -53,14 +52,14 @@ class Progress:
         self._done.set()
         if self._thread.is_alive():
             self._thread.join()
-            click.echo("\r\x1b[K", nl=False, err=True)
+            say("\r\x1b[K", end="")
 
     def _tick(self) -> None:
         while not self._done.wait(0.5):
             fraction = self.fraction()
             share = "" if fraction is None else f", {fraction:.0%}"
             elapsed = time.monotonic() - self._began
-            click.echo(f"\r\x1b[K  {self._stage} … {elapsed:.0f} s{share}", nl=False, err=True)
+            say(f"\r\x1b[K  {self._stage} … {elapsed:.0f} s{share}", end="")
 
 
 def announce_compilation(quiet: bool) -> None:
@@ -72,7 +71,7 @@ def announce_compilation(quiet: bool) -> None:
         def emit(self, record: logging.LogRecord) -> None:
             logger.removeHandler(self)
             message = "compiling kernels: the first run of a version takes about half a minute"
-            click.echo(message, err=True)
+            say(message)
 
     logger = logging.getLogger("snarkcuda.jit")
     logger.setLevel(logging.INFO)

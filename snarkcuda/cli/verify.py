@@ -6,11 +6,13 @@ import json
 
 import click
 
+from snarkcuda.cli.words import answer, say
+
 
 @click.command()
-@click.argument("vk", type=click.Path())
-@click.argument("public", type=click.Path())
-@click.argument("proof", type=click.Path())
+@click.argument("vk")
+@click.argument("public")
+@click.argument("proof")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
 @click.pass_context
 def verify(context: click.Context, vk: str, public: str, proof: str, as_json: bool) -> int:
@@ -29,7 +31,7 @@ def verify(context: click.Context, vk: str, public: str, proof: str, as_json: bo
 
     announce_compilation(quiet=False)
     key = read_verifying_key(vk)
-    signals = read_public(public, key.curve)
+    signals = read_public(public, key.curve, key.n_public)
     candidate = read_proof(proof, key.curve)
 
     from snarkcuda.formats.describe import key_warnings
@@ -38,10 +40,10 @@ def verify(context: click.Context, vk: str, public: str, proof: str, as_json: bo
     valid = is_valid(key, signals, candidate)
     warnings = key_warnings(key)
     for warning in warnings:
-        click.echo(f"WARNING: {vk}: {warning}", err=True)
+        say(f"WARNING: {vk}: {warning}")
     verdict = "valid" if valid else "FALSE: it does not prove this statement"
-    click.echo(f"the proof is {verdict}", err=True)
+    say(f"the proof is {verdict}")
     if as_json:
         record = {"valid": valid, "curve": key.curve.name, "warnings": warnings}
-        click.echo(json.dumps(record))
+        answer(json.dumps(record))
     return 0 if valid else 1

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.cpu import matvec, msm, ntt
-from snarkcuda.cpu.pool import Pool, Stop
+from snarkcuda.cpu.pool import Pool, Stop, submit
 from snarkcuda.curve import points
 from snarkcuda.curve.params import Group
 from snarkcuda.errors import NotOnCurveError
@@ -151,7 +151,7 @@ class CpuJob:
             with self._timeline.stage(stage, n_bytes):
                 return operation()
 
-        return self._conductor.submit(timed)
+        return submit(self._conductor, timed)
 
     def scalars(self, key: ResidentKey, values: U64Array) -> Handle[msm.Digits]:
         """The witness as MSM scalars, cut into digits once for all queries: uint64 (n, 4)."""

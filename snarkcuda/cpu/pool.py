@@ -131,7 +131,7 @@ class Pool:
         self._current = run
         try:
             for _ in range(min(self.threads, n_tasks)):
-                run.begin(self._submit(worker, run.tasks, *args))
+                run.begin(submit(self._executor, worker, run.tasks, *args))
             if stop.is_set:  # it may have come while workers were being submitted
                 run.stop()
             run.wait()
@@ -143,16 +143,6 @@ class Pool:
             self._current = None
             stop._remove(run)
         run.result()
-
-    def _submit(self, call: Callable[..., T], *args: Any) -> Future[T]:
-        try:
-            return self._executor.submit(call, *args)
-        except RuntimeError as error:
-            if "thread" not in str(error):
-                raise
-            raise DeviceError(
-                f"the system refuses another thread ({error}): ask for fewer with --threads"
-            ) from error
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -174,7 +164,7 @@ class Pool:
         futures: list[Future[T]] = []
         try:
             for item in items:
-                futures.append(self._submit(call, item))
+                futures.append(submit(self._executor, call, item))
             return [future.result() for future in futures]
         except BaseException:
             wait([future for future in futures if not future.cancel()])
@@ -190,6 +180,18 @@ class Pool:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def submit(executor: ThreadPoolExecutor, call: Callable[..., T], *args: Any) -> Future[T]:
+    """`executor.submit`, with the system's refusal of a thread as a DeviceError."""
+    try:
+        return executor.submit(call, *args)
+    except RuntimeError as error:
+        if "new thread" not in str(error):
+            raise
+        raise DeviceError(
+            f"the system refuses another thread ({error}): ask for fewer with --threads"
+        ) from error
 
 
 def available_threads() -> int:

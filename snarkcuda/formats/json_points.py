@@ -56,7 +56,7 @@ def read_point(node: Node, curve: Curve, is_g2: bool, may_be_infinity: bool = Fa
 
 
 def _parts(coordinate: Node, degree: int) -> list[Node]:
-    return [coordinate] if degree == 1 else coordinate.items(degree)
+    return [coordinate] if degree == 1 else list(coordinate.items(degree))
 
 
 def point_at_infinity(is_g2: bool) -> list[Any]:

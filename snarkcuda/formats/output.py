@@ -15,7 +15,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TypeVar
 
@@ -52,12 +52,12 @@ def _resolve(path: FilePath) -> _Target:
     text = os.fspath(path)
     if not text or text.endswith(os.sep):
         raise OutputError(f"cannot write {shown(path)}: it names no file")
+    mode = None
     try:
         real = os.path.realpath(text)
-        mode = os.stat(text).st_mode
-    except FileNotFoundError:
-        mode = None
-    except (OSError, ValueError) as error:
+        with contextlib.suppress(FileNotFoundError):
+            mode = os.stat(text).st_mode
+    except (OSError, ValueError) as error:  # the folder we stand in may have been deleted
         raise OutputError(f"cannot write {shown(path)}: {_reason(error)}") from error
     folder = os.path.dirname(real)
     stem = os.path.join(folder, f".snarkcuda-{secrets.token_hex(8)}")
@@ -104,11 +104,9 @@ def _targets(paths: Iterable[FilePath], inputs: Sequence[FilePath]) -> list[_Tar
     targets = [_resolve(path) for path in paths]
     taken = {_identity(os.fspath(path)): f"the input {shown(path)}" for path in inputs}
     for target in targets:
-        if target.direct and target.descriptor is None:
-            continue  # several outputs may go to /dev/null or one pipe
+        if os.path.normpath(os.fspath(target.path)) == os.devnull:
+            continue
         identity = _identity(os.fspath(target.path) if target.direct else target.real)
-        if target.direct and identity not in taken:
-            continue  # or to one descriptor, but to no input (`>> witness.wtns`)
         if identity in taken:
             raise OutputError(
                 f"cannot write {shown(target.path)}: it is the same file as {taken[identity]}; "
@@ -197,6 +195,36 @@ def _replace_all(files: Sequence[_Target], committed: Callable[[], None]) -> Non
     interrupt may leave one behind, never lose what was there.
     """
     written = {target: os.stat(target.temporary).st_ino for target in files}
+    with contextlib.ExitStack() as locks:
+        for folder in sorted({target.folder for target in files}):
+            locks.enter_context(_locked(folder))
+        _replace_locked(files, written, committed)
+    for folder in {target.folder for target in files}:
+        _sync_folder(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Two runs with the same outputs take turns, so that their files are never mixed.
+
+    Where the system or the file system has no locks, they may be.
+    """
+    descriptor = None
+    try:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _replace_locked(
+    files: Sequence[_Target], written: Mapping[_Target, int], committed: Callable[[], None]
+) -> None:
     try:
         for target in files:
             if target.mode is not None and len(files) > 1:  # one rename alone is atomic
@@ -215,8 +243,6 @@ def _replace_all(files: Sequence[_Target], committed: Callable[[], None]) -> Non
                     os.replace(target.backup, target.real)
         raise
     _remove(target.backup for target in files)
-    for folder in {target.folder for target in files}:
-        _sync_folder(folder)
 
 
 def _keep(target: _Target) -> None:

@@ -13,21 +13,27 @@ from snarkcuda.formats.strict_json import read_json
 MAX_BYTES = 1 << 24  # a signal has about 80
 
 
-def read_public(path: FilePath, curve: Curve) -> list[int]:
+def read_public(path: FilePath, curve: Curve, n_public: int | None = None) -> list[int]:
     """Read the public signals.
 
     Args:
         path: a public.json.
         curve: the curve whose scalar field they are in.
+        n_public: how many the key expects, if it is known: a file far too long for them is then
+            refused before it is parsed. The count itself is for `verify` to compare.
 
     Returns:
-        The signals, canonical (below r), in order. How many there must be, the key knows.
+        The signals, canonical (below r), in order.
 
     Raises:
         FormatError: bad JSON, no list, or a signal that is no integer.
         NotInFieldError: a signal is negative or not below r.
     """
-    root = read_json(path, MAX_BYTES, "public signals")
+    if n_public is None:
+        root = read_json(path, MAX_BYTES, "public signals")
+    else:
+        limit = min(MAX_BYTES, 1024 + 128 * n_public)  # 78 digits, quotes, a comma, an indent
+        root = read_json(path, limit, f"{n_public} public signals")
     return [signal.scalar(curve.fr, "r") for signal in root.items(name="signal")]
 
 

@@ -133,7 +133,7 @@ class SectionFile:
         magic = self._data[:4].tobytes()
         wanted = MAGIC_NAMES[self.layout.magic]
         if magic != self.layout.magic[: len(magic)] or not magic:
-            what = MAGIC_NAMES.get(magic, f"no such file (it starts with {magic!r})")
+            what = MAGIC_NAMES.get(magic, f"no file of this kind (it starts with {magic!r})")
             raise FormatError(f"{self.file} is {what}; {wanted} is needed here")
         if self.size < FILE_HEADER:
             raise FormatError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -62,7 +63,7 @@ class Node:
         """The value of an object's key, None if there is no such key."""
         return self.fields(name)[0] if name in self.value else None
 
-    def items(self, count: int | None = None, name: str = "") -> list[Node]:
+    def items(self, count: int | None = None, name: str = "") -> Iterator[Node]:
         """The entries of a list, of `count` entries if that is given.
 
         An entry's place is this one's and "[i]"; with a `name`, "name i".
@@ -72,7 +73,7 @@ class Node:
         if count is not None and len(self.value) != count:
             raise FormatError(f"{self.where} must have {count} entries, not {len(self.value)}")
         place = f"{name} {{}}" if name else f"{self.place}[{{}}]"
-        return [Node(self.file, place.format(i), entry) for i, entry in enumerate(self.value)]
+        return (Node(self.file, place.format(i), entry) for i, entry in enumerate(self.value))
 
     def text(self) -> str:
         """A string that is no number."""

@@ -97,6 +97,7 @@ class Prover:
             raise
         self.load_stages = timeline.stages
         self._progress = progress
+        self._callback = threading.local()
 
     @property
     def device(self) -> str:
@@ -125,7 +126,7 @@ class Prover:
             NotOnCurveError: the key makes proofs outside the subgroup.
             UnsatisfiedError: the proof does not verify.
         """
-        timeline = Timeline(self._progress)
+        timeline = Timeline(self._report)
         with timeline.stage("read witness"):
             if not isinstance(witness, Witness):
                 witness = read_witness(witness)
@@ -184,6 +185,14 @@ class Prover:
         r, s = (int.from_bytes(half, "little") % order for half in (stream[:64], stream[64:]))
         return r, s
 
+    def _report(self, stage: str) -> None:
+        if self._progress is not None:
+            self._callback.running = True
+            try:
+                self._progress(stage)
+            finally:
+                self._callback.running = False
+
     @contextmanager
     def _open(self) -> Iterator[None]:
         """A proof under way, which `close` waits for."""
@@ -200,6 +209,10 @@ class Prover:
 
     def close(self) -> None:
         """End the threads; proofs under way are finished first, new ones are refused."""
+        if getattr(self._callback, "running", False):
+            raise RuntimeError(
+                "a progress callback cannot close its Prover: the proof waits for it"
+            )
         with self._state:
             self._closed = True
             self._state.wait_for(lambda: self._under_way == 0)

@@ -8,7 +8,9 @@ checked as one product of four Miller loops, with −A on the left. Source: Grot
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from snarkcuda.groth16.keys import Proof, VerifyingKey
 _FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
 
 
-def verify(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:
+def verify(key: VerifyingKey, public: Sequence[SupportsIndex], proof: Proof) -> bool:
     """Is `proof` a valid proof of the statement with these public signals?
 
     Args:
@@ -41,7 +43,7 @@ def verify(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:
         NotInFieldError: a signal is negative or not below r.
         NotOnCurveError: a point is off its curve or outside the subgroup, or A or B is infinity.
     """
-    check_statement(key, public)
+    public = check_statement(key, public)
     if proof.curve != key.curve:
         raise MismatchError(
             f"the proof is over {proof.curve.name} but {key.source} is over {key.curve.name}: "
@@ -71,19 +73,22 @@ def _statement(key: VerifyingKey, public: Sequence[int]) -> U64Array:
         return msm(pool, curve.g1, arrays.packed(key.ic), digits)
 
 
-def check_statement(key: VerifyingKey, public: Sequence[int]) -> None:
-    """The count and range of the public signals."""
+def check_statement(key: VerifyingKey, public: Sequence[SupportsIndex]) -> list[int]:
+    """The public signals as ints, their count and range checked."""
     if len(public) != key.n_public:
         raise MismatchError(
             f"{len(public)} public signals were given but {key.source} expects {key.n_public}: "
             "they come from different circuits"
         )
     modulus = key.curve.fr.modulus
-    for index, signal in enumerate(public):
-        if isinstance(signal, bool) or not isinstance(signal, int):
-            raise NotInFieldError(f"public signal {index} is {signal!r}, not an int")
+    signals = []
+    for index, value in enumerate(public):
+        if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+            raise NotInFieldError(f"public signal {index} is {value!r}, not an integer")
+        signals.append(signal := operator.index(value))
         if not 0 <= signal < modulus:
             raise NotInFieldError(
                 f"public signal {index} is {signal}, not in [0, r) with r = {modulus}: the "
                 "statement would be ambiguous, so it is refused"
             )
+    return signals

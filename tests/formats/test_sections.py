@@ -54,7 +54,7 @@ def test_written_sections_are_read_by_id(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"w", "12 bytes needed for the file's header, 1 there"),
         (b"wtns\2\0\0\0", "12 bytes needed for the file's header, 8 there"),
-        (b"abcd" + bytes(20), "no such file .* witness"),
+        (b"abcd" + bytes(20), "no file of this kind .* witness"),
         (container((1, b""), magic=b"ptau"), "powers-of-tau .* witness .* needed"),
         (container((1, b""), version=3), "version 3 .* reads version 2"),
         (container((1, b"x"), (1, b"y")), r"section 1 \(header\) stands twice, at offsets 24 and"),

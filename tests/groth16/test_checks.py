@@ -178,10 +178,12 @@ def test_verify_refuses_malformed_arrays_and_signals() -> None:
             verify(vk, public, changed_proof(proof, a=bad))
     with pytest.raises((NotInFieldError, FormatError)):
         verify(replace(vk, ic=vk.ic.astype(np.int64)), public, proof)
-    for signal in (1.0, True, "5", None, np.uint64(5)):
+    for signal in (1.0, True, "5", None, np.bool_(True)):
         with pytest.raises(NotInFieldError, match="public signal 0"):
             verify(vk, [signal, *public[1:]], proof)  # type: ignore[list-item]
     assert verify(vk, public, proof)
+    zeros = [np.uint64(0)] * len(public)
+    assert not verify(vk, zeros, proof)  # numpy's integers are integers
 
 
 def test_equality_hash_and_pickle() -> None:
