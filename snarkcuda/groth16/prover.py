@@ -127,7 +127,7 @@ class Prover:
             UnsatisfiedError: the proof does not verify.
         """
         timeline = Timeline(self._report)
-        with timeline.stage("read witness"):
+        with timeline.stage("check witness"):
             if not isinstance(witness, Witness):
                 witness = read_witness(witness)
             # A copy, checked: a mapped file, or the caller's array, may change while we prove.

@@ -35,7 +35,7 @@ from tests.naive_groth16 import CUBE, LINEAR, MUL, NO_PUBLIC, Setup
 ROOT = Path(__file__).parents[2]
 curves = pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
 STAGES = [
-    "read witness",
+    "check witness",
     "witness digits",
     "A·w, B·w",
     "quotient (6 NTTs)",
