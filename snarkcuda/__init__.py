@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         SnarkcudaError,
         UnsatisfiedError,
     )
-    from snarkcuda.formats.proof_json import read_proof, write_proof
-    from snarkcuda.formats.public_json import read_public, write_public
+    from snarkcuda.formats.proof_json import proof_to_json, read_proof, write_proof
+    from snarkcuda.formats.public_json import public_to_json, read_public, write_public
     from snarkcuda.formats.vkey_json import read_verifying_key, write_verifying_key
     from snarkcuda.formats.wtns import read_witness, write_witness
     from snarkcuda.formats.zkey import read_zkey, write_zkey
@@ -60,7 +60,9 @@ __all__ = [
     "VerifyingKey",
     "Witness",
     "__version__",
+    "proof_to_json",
     "prove",
+    "public_to_json",
     "read_proof",
     "read_public",
     "read_verifying_key",

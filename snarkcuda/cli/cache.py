@@ -9,9 +9,13 @@ import click
 from snarkcuda.cli.words import answer
 
 
-@click.group()
+@click.group(short_help="Look at or delete the compiled kernels.")
 def cache() -> None:
-    """The compiled kernels that are kept between runs."""
+    """The compiled kernels that are kept between runs.
+
+    They are in your cache directory, or where SNARKCUDA_CACHE_DIR points; a directory that others
+    can write is refused, since kernels are code.
+    """
 
 
 @cache.command("info")

@@ -11,15 +11,17 @@ import click
 from snarkcuda.cli.words import answer
 
 
-@click.command()
+@click.command(short_help="Tell what a file holds.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def info(file: str, as_json: bool) -> None:
     """Tell what FILE is and what it holds, and warn of a key that anyone can forge for.
 
     Reads zkey, wtns, r1cs, ptau, verification_key.json, proof.json and public.json; the kind is
-    found from the content. It is checked as its reader checks it; whether
-    points lie on their curves only `prove` and `verify` find out.
+    found from the content. Lengths, counts and ranges are checked, not whether points lie on their
+    curves: that `prove` and `verify` do.
+
+    Example: snarkcuda info circuit.zkey
     """
     from snarkcuda.formats.describe import describe
 

@@ -57,10 +57,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = done.exit_code
     except SnarkcudaError as error:
         code = _fail(arguments, type(error).__name__, str(error), error.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(error.ctx.get_help() if error.ctx else "")
+        code = error.exit_code
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else ""
         hint = f" (see `{where} --help`)" if where else ""
-        code = _fail(arguments, "UsageError", f"{error.format_message()}{hint}", error.exit_code)
+        code = _fail(
+            arguments, "UsageError", f"{error.format_message().rstrip('.')}{hint}", error.exit_code
+        )
     except KeyboardInterrupt:
         end_interrupted()
     except MemoryError:

@@ -10,11 +10,12 @@ import warnings
 import click
 
 from snarkcuda import __version__
+from snarkcuda.cli import BEGAN
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say
 
 
-@click.command()
+@click.command(short_help="Make a proof.")
 @click.argument("key")
 @click.argument("witness")
 @click.argument("proof")
@@ -41,13 +42,20 @@ def prove(
     """Prove that WITNESS satisfies the circuit of KEY; write PROOF and PUBLIC.
 
     KEY is a Groth16 zkey of snarkjs, WITNESS a wtns file of circom's witness calculator (snarkcuda
-    does not compute witnesses). PROOF and PUBLIC are JSON as snarkjs writes it. The proof is
-    verified before anything is written; both files appear complete, or neither does.
+    does not compute witnesses). PROOF and PUBLIC are JSON as snarkjs writes it; they appear both,
+    or neither, after the proof has been verified (unless --no-check).
 
-    The first proof on a machine compiles the kernels (about half a minute) and keeps them; see
-    `snarkcuda cache info`.
+    The first proof on a machine compiles the kernels (about half a minute a curve) and keeps them;
+    see `snarkcuda cache --help`.
+
+    --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages
+    (name, seconds, bytes), version; or error (kind, message) and exit_code.
+
+    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
+    interrupted, nothing was written.
+
+    Example: snarkcuda prove circuit.zkey witness.wtns proof.json public.json
     """
-    began = time.perf_counter()
     from snarkcuda.cli.report import Progress, announce_compilation, stage_table
     from snarkcuda.formats.output import check_outputs, write_outputs
     from snarkcuda.formats.proof_json import proof_to_json
@@ -88,7 +96,7 @@ def prove(
             write_outputs(outputs, inputs=[key, witness], committed=results_are_written)
     *reading, writing = timeline.stages
     stages = [*reading, *load_stages, *result.stages, writing]
-    total = time.perf_counter() - began
+    total = time.perf_counter() - BEGAN
 
     if not quiet:
         say(stage_table(stages, total))
@@ -106,7 +114,7 @@ def prove(
         record = {
             "proof": proof,
             "public": public,
-            "curve": proving_key.curve.name,
+            "curve": proving_key.curve.file_name,
             "device": device,
             "checked": result.checked,
             "zero_knowledge": result.zero_knowledge,

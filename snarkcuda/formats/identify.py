@@ -27,13 +27,16 @@ def file_kind(path: FilePath) -> str:
     if start in MAGIC_NAMES:
         return start.decode()
     known = "zkey, wtns, r1cs, ptau, or JSON (proof, public signals, verifying key)"
-    if start.lstrip()[:1] not in (b"{", b"[", b""):
+    if start.lstrip()[:1] == b"[":
+        return "public"  # the only list among them; its length is for its reader to bound
+    if start.lstrip()[:1] not in (b"{", b""):
         raise FormatError(f"{shown(path)} starts with {start!r}: it is none of {known}")
     value = read_json(path, vkey_json.MAX_BYTES, "a JSON file of a proof").value
-    if isinstance(value, list):
-        return "public"
     if isinstance(value, dict) and "pi_a" in value:
         return "proof"
     if isinstance(value, dict) and "vk_alpha_1" in value:
         return "verification_key"
-    raise FormatError(f"{shown(path)} is JSON, but none of {known}")
+    raise FormatError(
+        f"{shown(path)} is JSON, but no proof, public signals or verifying key; if it holds a "
+        "circuit's inputs, circom's witness calculator makes a witness (.wtns) of it"
+    )

@@ -50,8 +50,8 @@ class _Target:
 def _resolve(path: FilePath) -> _Target:
     """The target of one output, checked by itself."""
     text = os.fspath(path)
-    if not text or text.endswith(os.sep):
-        raise OutputError(f"cannot write {shown(path)}: it names no file")
+    if not text or text == "-" or text.endswith(os.sep):
+        raise OutputError(f"cannot write {shown(path)}: it names no file (stdout is /dev/stdout)")
     mode = None
     try:
         real = os.path.realpath(text)

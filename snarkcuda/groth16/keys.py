@@ -97,7 +97,10 @@ class Witness(_ByValue):
 
 @dataclass(frozen=True, eq=False)
 class Proof(_ByValue):
-    """A = [a]₁, B = [b]₂, C = [c]₁; one of many proofs of the same statement (it is malleable)."""
+    """A = [a]₁, B = [b]₂, C = [c]₁: affine points, Montgomery form, see the module.
+
+    One of many proofs of the same statement: it is malleable, so no identifier.
+    """
 
     curve: Curve
     a: U64Array  # (2, limbs)

@@ -40,7 +40,15 @@ class NotZeroKnowledgeWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Proved:
-    """A proof with its statement and the stages that made it."""
+    """A proof with its statement and the stages that made it.
+
+    Attributes:
+        proof: the proof; `proof_to_json` gives snarkjs's text of it.
+        public: the public signals, canonical, in the order of public.json.
+        stages: what was done, in order, with times.
+        checked: whether the pairing equation was verified.
+        zero_knowledge: False for a proof made with a seed.
+    """
 
     proof: Proof
     public: list[int]
@@ -154,7 +162,7 @@ class Prover:
         except NotOnCurveError as error:
             raise NotOnCurveError(
                 f"{self.key.source} makes a proof that is no proof ({error}); it was thrown away: "
-                "the key is damaged, or was made to leak the witness"
+                "the key is damaged, or was made to leak the witness, or a kernel was edited"
             ) from error
 
     def _check_equation(self, proof: Proof, public: list[int], witness: Witness) -> None:
@@ -162,7 +170,8 @@ class Prover:
             raise UnsatisfiedError(
                 f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
                 "does not verify; the proof was thrown away. `snarkjs wtns check circuit.r1cs "
-                f"{witness.source}` names the constraint; if it finds none, the key is damaged"
+                f"{witness.source}` names the constraint; if it finds none, the key is "
+                "damaged, or a kernel was edited and is wrong"
             )
 
     def _randomness(self, seed: bytes | None, witness: Witness) -> tuple[int, int]:

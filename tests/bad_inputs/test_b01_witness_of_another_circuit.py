@@ -35,7 +35,7 @@ def test_witness_of_mul_for_a_chain(curve: Curve, make_files: Callable) -> None:
         assert caught.value.exit_code == 2
         for word in (f"{other.witness} has 4 values", str(files.key), "expects 10"):
             assert word in str(caught.value)
-        assert heard == ["read witness"]
+        assert heard == ["check witness"]
         proved = prover.prove(files.witness)
     assert verify(files.keys.verifying_key, files.signals, proved.proof)
 

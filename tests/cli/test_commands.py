@@ -33,7 +33,7 @@ def test_prove_json_and_quiet(run, vectors):
     assert record["checked"] is True
     assert record["zero_knowledge"] is True
     assert record["device"] == "cpu (1 threads)"
-    assert record["curve"] == "bn254"
+    assert record["curve"] == "bn128"
     names = [stage["name"] for stage in record["stages"]]
     assert names[0] == "read key"
     assert names[-1] == "write"

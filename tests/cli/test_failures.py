@@ -255,3 +255,21 @@ def test_a_large_public_file_is_refused_by_its_size(run, case, tmp_path):
     done = run("verify", *files, preexec_fn=limit)
     assert done.returncode == 2
     assert "public signals" in done.stderr
+
+
+def test_swapped_arguments_of_verify_are_named(run, case):
+    files = [case / f"{name}.json" for name in ("verification_key", "proof", "public")]
+    done = run("verify", *files)
+    assert done.returncode == 2
+    assert "is a proof file, where a public file belongs" in done.stderr
+    assert "the order is VK PUBLIC PROOF" in done.stderr
+    done = run("verify", case / "circuit.zkey", *files[1:])
+    assert "is a zkey file, where a verification_key file belongs" in done.stderr
+
+
+def test_no_arguments_and_a_dash(run, case):
+    assert "Commands:" in run().stderr
+    assert run().returncode == 2
+    done = run("prove", *(case / name for name in GOOD), "-", "q")
+    assert done.returncode == 2
+    assert "/dev/stdout" in done.stderr

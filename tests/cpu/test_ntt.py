@@ -93,12 +93,11 @@ def at(curve: Curve, values: Sequence[int], x: int) -> int:
 
 @curves
 @adicity
-@pytest.mark.parametrize("log_n", [11, 12, 13, 14])
+@pytest.mark.parametrize("log_n", [ntt._LOG_BLOCK + d for d in (-1, 0, 1, 2)])
 def test_sampled_points_of_larger_domains(
     pool: Pool, curve: Curve, capped: bool, log_n: int
 ) -> None:
-    """Below, at and past the size of a block (2^12): stages over the whole array take part."""
-    assert ntt._LOG_BLOCK == 12
+    """Below, at and past the size of a block: stages over the whole array take part."""
     p, n = curve.fr.modulus, 1 << log_n
     rng = random.Random(log_n)
     rows = [[rng.randrange(p) for _ in range(n)] for _ in range(3)]

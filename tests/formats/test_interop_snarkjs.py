@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from snarkcuda.formats.vkey_json import read_verifying_key, write_verifying_key
 from snarkcuda.formats.wtns import read_witness, write_witness
 from snarkcuda.formats.zkey import read_zkey, write_zkey
 
-SNARKJS = os.environ.get("SNARKJS", "")
+SNARKJS = os.environ.get("SNARKJS") or shutil.which("snarkjs") or ""
 VECTORS = Path(__file__).parents[1] / "vectors"
 CASES = ["bn_mul2", "bn_no_public", "bn_linear_O0", "bls_mul2_fresh", "bls_public_40"]
 
