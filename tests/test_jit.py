@@ -237,6 +237,25 @@ def test_a_file_edited_after_it_was_loaded_leaves_no_entry(package: Package) -> 
     assert not list(package.cache.glob("pkg.a*"))
 
 
+def test_reloaded_modules_run_their_new_code(package: Package) -> None:
+    """As a notebook's autoreload does: edited, loaded again, and run in the same process."""
+    code = (
+        "import importlib, pathlib, pkg.a, pkg.b, pkg.c\n"
+        "before = pkg.a.run(1)\n"
+        "path = pathlib.Path(pkg.c.__file__)\n"
+        "path.write_text(path.read_text().replace('x + 1', 'x + 100'))\n"
+        "for module in (pkg.c, pkg.b, pkg.a): importlib.reload(module)\n"
+        "assert pkg.a.run(1) == pkg.a.run.py_func(1) != before, pkg.a.run(1)\n"
+    )
+    environment = {**os.environ, jit.CACHE_VARIABLE: str(package.cache)}
+    environment["PYTHONPATH"] = os.pathsep.join([str(package.root), str(SOURCE_ROOT)])
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("source", ["-c", "script"])
 def test_kernels_without_a_source_file_run_uncached(
     tmp_path: Path, cache: Path, source: str

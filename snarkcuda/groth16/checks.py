@@ -38,7 +38,7 @@ def check_witness(witness: Witness) -> None:
         NotInFieldError: a value is not below r.
     """
     values = witness.values
-    if values.dtype != np.uint64 or values.ndim != 2 or values.shape[1] != 4:
+    if _described(values) != f"uint64 ({len(values)}, 4)":
         raise FormatError(f"{witness.source}: values must be uint64 (n, 4), canonical")
     if not len(values) or to_int(values[:1]) != 1:
         raise FormatError(f"{witness.source}: value 0 must be the constant 1")
@@ -73,7 +73,7 @@ def check_proving_key(key: ProvingKey) -> None:
     ):
         _check_array(group, query, (length,), f"{name}: {label}")
     records = key.coefficients
-    if records.dtype != COEFFICIENT or records.ndim != 1:
+    if not isinstance(records, np.ndarray) or records.dtype != COEFFICIENT or records.ndim != 1:
         raise FormatError(f"{name}: coefficients must be one axis of COEFFICIENT records")
     for column, limit in (("matrix", 2), ("constraint", n), ("wire", key.n_wires)):
         if len(records) and records[column].max() >= limit:
@@ -135,7 +135,14 @@ def check_point(
 
 def _check_array(group: Group, array: U64Array, axes: tuple[int, ...], name: str) -> None:
     shape = (*axes, *points.point_shape(group))
-    if array.dtype != np.uint64 or array.shape != shape:
-        raise FormatError(f"{name} must be uint64 {shape}, not {array.dtype} {array.shape}")
+    if _described(array) != f"uint64 {shape}":
+        raise FormatError(f"{name} must be uint64 {shape}, not {_described(array)}")
     if first_not_canonical(prime_of(group.field), array) is not None:
         raise NotInFieldError(f"{name} has a coordinate that is not below q")
+
+
+def _described(array: object) -> str:
+    """An array's dtype and shape, as in "uint64 (4, 2)"; the Python type of anything else."""
+    if not isinstance(array, np.ndarray):
+        return type(array).__name__
+    return f"{array.dtype} {array.shape}"

@@ -8,9 +8,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.errors import NotOnCurveError, UnsatisfiedError
@@ -139,7 +138,7 @@ class Prover:
             if not isinstance(witness, Witness):
                 witness = read_witness(witness)
             # A copy, checked: a mapped file, or the caller's array, may change while we prove.
-            witness = replace(witness, values=np.array(witness.values))
+            witness = replace(witness, values=copy(witness.values))
             check_witness(witness)
         check_match(self.key, witness)
         r, s = self._randomness(seed, witness)

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -245,3 +246,29 @@ def test_dev_stdout_redirected_to_a_file(tmp_path: Path) -> None:
         inode = path.stat().st_ino
         write_outputs({f"/dev/fd/{file.fileno()}": b"text"})
     assert path.read_bytes() == b"text" and path.stat().st_ino == inode
+
+
+def test_two_writers_of_the_same_outputs_take_turns(tmp_path: Path) -> None:
+    """The proof of one run never stands beside the public signals of another."""
+    outputs = [tmp_path / "proof", tmp_path / "public"]
+    for name in outputs:
+        name.write_bytes(b"old")
+    start = threading.Barrier(3)
+
+    def write(tag: bytes) -> None:
+        for _ in range(40):
+            start.wait(30)
+            write_outputs(dict.fromkeys(outputs, tag))
+            start.wait(30)
+
+    writers = [threading.Thread(target=write, args=(tag,)) for tag in (b"first", b"second")]
+    for writer in writers:
+        writer.start()
+    for _ in range(40):
+        start.wait(30)
+        start.wait(30)
+        proof, public = (name.read_bytes() for name in outputs)
+        assert proof == public
+    for writer in writers:
+        writer.join()
+    assert sorted(tmp_path.iterdir()) == sorted(outputs)

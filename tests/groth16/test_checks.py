@@ -71,6 +71,8 @@ CHANGES: dict[str, Callable[[ProvingKey], ProvingKey]] = {
     "H cut": lambda key: replace(key, h_query=key.h_query[:1]),
     "B2 in G1": lambda key: replace(key, b_g2_query=key.b_g1_query),
     "A of int64": lambda key: replace(key, a_query=key.a_query.astype(np.int64)),
+    "A a list": lambda key: replace(key, a_query=key.a_query.tolist()),
+    "coefficients a list": lambda key: replace(key, coefficients=[]),
     "A not canonical": lambda key: replace(key, a_query=too_large(key.a_query)),
     "domain 3": lambda key: replace(key, domain_size=3),
     "domain 0": lambda key: replace(key, domain_size=0),
@@ -99,6 +101,7 @@ def test_altered_keys_are_refused(key: ProvingKey, change: Callable[[Any], Any])
         np.ones((4, 4), np.int64),
         np.ones((4,), np.uint64),
         np.ones((0, 4), np.uint64),
+        [[1, 0, 0, 0]] * 4,  # a list
         np.array([[1, 0, 0, 0], [2**64 - 1] * 4, [0] * 4, [0] * 4], np.uint64),
     ],
 )
@@ -173,7 +176,7 @@ def test_verify_refuses_malformed_arrays_and_signals() -> None:
     proof = read_proof(case / "proof.json", BN254)
     q = BN254.fq.modulus
     plus_q = arrays.from_ints([v + q for v in arrays.to_ints(proof.a)], 4)
-    for bad in (plus_q, proof.a.astype(np.int64), proof.b, proof.a[:1], proof.a.reshape(-1)):
+    for bad in (plus_q, proof.a.astype(np.int64), proof.b, proof.a[:1], proof.a.reshape(-1), [1]):
         with pytest.raises((NotInFieldError, FormatError)):
             verify(vk, public, changed_proof(proof, a=bad))
     with pytest.raises((NotInFieldError, FormatError)):
