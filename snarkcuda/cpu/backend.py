@@ -39,7 +39,6 @@ class Query:
 
     group: Group
     points: NDArray[np.uint8]
-    n: int
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class CpuBackend:
         with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
             domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
             tables = ntt.tables(self.pool, domain)
-        resident = [Query(g, arrays.packed(q), len(q)) for g, q in queries.values()]
+        resident = [Query(g, arrays.packed(q)) for g, q in queries.values()]
         return ResidentKey(key, matrices, tables, *resident)
 
     def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:

@@ -12,7 +12,7 @@ witnesses are cheap; a bucket of any size is exact, as the mixed addition handle
 and infinite points.
 
 Sources: Pippenger 1976; Bernstein, Doumen, Lange and Oosterwijk, eprint 2012/549, §4. The naive
-twin is the sum of multiples in `tests/naive_groth16.py`.
+twin is the sum of multiples, `curve.points.linear_combination`.
 """
 
 from __future__ import annotations
@@ -116,6 +116,8 @@ def msm(
         uint64 (2, limbs) or (2, 2, limbs): affine, Montgomery; infinity is all zero.
     """
     n = len(digits)
+    if points.nbytes != 2 * 8 * group.field.words * n:
+        raise ValueError(f"{points.nbytes} bytes of {group.name} points do not go with {n} scalars")
     rows = digits.values.shape[0]
     groups = _group_count(n, rows, digits.window, pool.threads)
     sums = np.zeros((rows * groups, 4 * group.field.words), dtype=np.uint64)

@@ -302,3 +302,12 @@ def test_arkworks(pool: Pool, n: int) -> None:
         ((x, y),) = decode(group, ours[None])
         flat = [x, y] if group is BLS12_381.g1 else [*x, *y]
         assert b"".join(c.to_bytes(48, "big") for c in flat) == expected
+
+
+@groups
+def test_points_and_scalars_of_different_numbers(pool: Pool, group: Group) -> None:
+    """Refused, not cut to the shorter, and nothing is read past the end."""
+    digits = digits_of(pool, group, random_scalars(group, 5))
+    for n in (4, 6):
+        with pytest.raises(ValueError, match="do not go with 5 scalars"):
+            msm.msm(pool, group, arrays.packed(some_points(group)[:n]), digits)
