@@ -10,6 +10,7 @@ be read-only views of a memory-mapped file.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,28 @@ from numpy.typing import NDArray
 from snarkcuda.field.params import PrimeField
 
 U64Array = NDArray[np.uint64]
+
+
+class ByValue:
+    """Equality of dataclasses that hold arrays: equal fields, except those not compared."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            _equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+            if f.compare
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self).__name__)  # rarely used, and reading the arrays would cost more
+
+
+def _equal(a: object, b: object) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)  # type: ignore[arg-type]
+    return a == b
 
 
 def from_ints(values: Iterable[int], limbs: int) -> U64Array:

@@ -17,14 +17,14 @@ Names are those of the paper and of circom's keys:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
-from snarkcuda.field.arrays import U64Array
+from snarkcuda.field.arrays import ByValue, U64Array
 
 COEFFICIENT = np.dtype(
     [("matrix", "<u4"), ("constraint", "<u4"), ("wire", "<u4"), ("value", "<u8", (4,))]
@@ -32,25 +32,13 @@ COEFFICIENT = np.dtype(
 """One entry of a circom key's sparse matrices: A (0) or B (1), row, column, value·R² mod r."""
 
 
-class _ByValue:
-    """Equality of dataclasses that hold arrays: equal fields, except `source`."""
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name))
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.compare
-        )
-
-    def __hash__(self) -> int:
-        return hash(type(self).__name__)  # rarely used, and reading the arrays would cost more
-
-
 @dataclass(frozen=True, eq=False)
-class VerifyingKey(_ByValue):
-    """All that a verifier needs. `ic` has n_public + 1 points."""
+class VerifyingKey(ByValue):
+    """All that a verifier needs. `ic` has n_public + 1 points.
+
+    `is_research` marks a key whose toxic waste one program knew (`groth16/setup.py`): whoever ran
+    it could have kept it, and can then forge any proof.
+    """
 
     curve: Curve
     alpha_g1: U64Array  # (2, limbs)
@@ -58,6 +46,7 @@ class VerifyingKey(_ByValue):
     gamma_g2: U64Array  # (2, 2, limbs)
     delta_g2: U64Array  # (2, 2, limbs)
     ic: U64Array = field(repr=False)  # (n_public + 1, 2, limbs)
+    is_research: bool = field(default=False, compare=False)
     source: str = field(default="verifying key", compare=False)
 
     @property
@@ -67,7 +56,7 @@ class VerifyingKey(_ByValue):
 
 
 @dataclass(frozen=True, eq=False)
-class ProvingKey(_ByValue):
+class ProvingKey(ByValue):
     """A Groth16 key as circom and snarkjs lay it out (circom quotient, see `h_query`)."""
 
     curve: Curve
@@ -87,7 +76,7 @@ class ProvingKey(_ByValue):
 
 
 @dataclass(frozen=True, eq=False)
-class Witness(_ByValue):
+class Witness(ByValue):
     """The value of every wire: the constant 1, the public signals, then the rest."""
 
     curve: Curve
@@ -96,7 +85,7 @@ class Witness(_ByValue):
 
 
 @dataclass(frozen=True, eq=False)
-class Proof(_ByValue):
+class Proof(ByValue):
     """A = [a]₁, B = [b]₂, C = [c]₁: affine points, Montgomery form, see the module.
 
     One of many proofs of the same statement: it is malleable, so no identifier.

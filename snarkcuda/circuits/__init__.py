@@ -1,0 +1,1 @@
+"""Constraint systems: what a circuit demands of its wires."""
