@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from snarkcuda.circuits.r1cs import R1cs
     from snarkcuda.curve.params import BLS12_381, BN254, Curve
     from snarkcuda.errors import (
         DeviceError,
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
     )
     from snarkcuda.formats.proof_json import proof_to_json, read_proof, write_proof
     from snarkcuda.formats.public_json import public_to_json, read_public, write_public
+    from snarkcuda.formats.r1cs import read_r1cs, write_r1cs
     from snarkcuda.formats.vkey_json import read_verifying_key, write_verifying_key
     from snarkcuda.formats.wtns import read_witness, write_witness
     from snarkcuda.formats.zkey import read_zkey, write_zkey
     from snarkcuda.groth16.keys import Proof, ProvingKey, VerifyingKey, Witness
     from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Proved, Prover, prove
+    from snarkcuda.groth16.setup import setup
     from snarkcuda.groth16.timeline import Stage
+    from snarkcuda.groth16.trust import ForgeableKeyWarning
     from snarkcuda.groth16.verify import verify
 
 __all__ = [
@@ -44,6 +48,7 @@ __all__ = [
     "BN254",
     "Curve",
     "DeviceError",
+    "ForgeableKeyWarning",
     "FormatError",
     "MismatchError",
     "NotInFieldError",
@@ -54,6 +59,7 @@ __all__ = [
     "Proved",
     "Prover",
     "ProvingKey",
+    "R1cs",
     "SnarkcudaError",
     "Stage",
     "UnsatisfiedError",
@@ -65,12 +71,15 @@ __all__ = [
     "public_to_json",
     "read_proof",
     "read_public",
+    "read_r1cs",
     "read_verifying_key",
     "read_witness",
     "read_zkey",
+    "setup",
     "verify",
     "write_proof",
     "write_public",
+    "write_r1cs",
     "write_verifying_key",
     "write_witness",
     "write_zkey",
@@ -80,14 +89,18 @@ __all__ = [
 _HOMES = (
     "errors",
     "curve.params",
+    "circuits.r1cs",
     "groth16.keys",
     "groth16.timeline",
+    "groth16.trust",
     "formats.proof_json",
     "formats.public_json",
     "formats.vkey_json",
     "formats.wtns",
     "formats.zkey",
+    "formats.r1cs",
     "groth16.verify",
+    "groth16.setup",
     "groth16.prover",
 )
 

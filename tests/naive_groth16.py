@@ -25,6 +25,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from snarkcuda.circuits.r1cs import R1cs as ProductR1cs
+from snarkcuda.circuits.r1cs import SparseRows
 from snarkcuda.curve.params import Curve, Group
 from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field.arrays import U64Array, from_ints
@@ -126,6 +128,20 @@ def assignment(r1cs: R1cs, curve: Curve, x: int, y: int = 0) -> list[int]:
             values.append(values[-1] ** 2 % p)
         z = [1, values[-1], *values[:-1]]
     return [value % p for value in z]
+
+
+def circuit(curve: Curve, r1cs: R1cs) -> ProductR1cs:
+    """The circuit as the product takes it."""
+    matrices = []
+    for k in range(3):
+        sides = [row[k] for row in r1cs.rows]
+        start = np.cumsum([0, *map(len, sides)], dtype=np.int64)
+        wires = np.array([wire for side in sides for wire in side], dtype=np.uint32)
+        values = [value % curve.fr.modulus for side in sides for value in side.values()]
+        matrices.append(SparseRows(start, wires, from_ints(values, curve.fr.limbs)))
+    labels = np.arange(r1cs.n_wires, dtype=np.uint64)
+    sizes = (r1cs.n_wires, r1cs.n_public, 0, 0)
+    return ProductR1cs(curve, *sizes, *matrices, labels, r1cs.n_wires, source=r1cs.name)
 
 
 def witness(curve: Curve, z: Sequence[int], source: str = "witness") -> Witness:
@@ -299,12 +315,12 @@ def setup(curve: Curve, r1cs: R1cs, seed: int = 1, capped: bool = False) -> Setu
 
 
 def coefficients(curve: Curve, r1cs: R1cs) -> np.ndarray:
-    """A and B as a circom key lists them: coefficient·R² mod r, R = 2^256."""
+    """A and B as a circom key lists them, row by row: coefficient·R² mod r, R = 2^256."""
     p = curve.fr.modulus
     entries = [
         (matrix, row, wire, coefficient % p * 2**512 % p)
-        for matrix in (0, 1)
-        for row, side in enumerate(r1cs.matrices[matrix])
+        for row, sides in enumerate(zip(*r1cs.matrices[:2], strict=True))
+        for matrix, side in enumerate(sides)
         for wire, coefficient in side.items()
     ]
     records = np.zeros(len(entries), dtype=COEFFICIENT)

@@ -8,26 +8,39 @@ from typing import Any
 
 import click
 
-from snarkcuda.cli.words import answer
+from snarkcuda.cli.words import answer, warn
 
 
 @click.command(short_help="Tell what a file holds.")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def info(file: str, as_json: bool) -> None:
-    """Tell what FILE is and what it holds, and warn of a key that anyone can forge for.
+    """Tell what FILE is and what it holds, and warn of a key under which proofs mean nothing.
 
-    Reads zkey, wtns, r1cs, ptau, verification_key.json, proof.json and public.json; the kind is
-    found from the content. Lengths, counts and ranges are checked, not whether points lie on their
-    curves: that `prove` and `verify` do.
+    FILE is a zkey, wtns, r1cs, ptau, verification_key.json, proof.json or public.json; the kind is
+    found from the content, never from the name.
 
-    Example: snarkcuda info circuit.zkey
+    Lengths, counts and ranges are checked (of r1cs and ptau: the header's), not whether points lie
+    on their curves: that `prove`, `verify` and `export` do. Nothing is compiled, so it is fast; a
+    key is read once from end to end.
+
+    --json prints one object: file, kind, what the kind has (curve, sizes, a key's sections, …) and
+    warnings, a list; or error (kind, message) and exit_code.
+
+    Exit codes: 0 the file is what it seems; 2 it cannot be read, is broken, or of no known kind.
+
+    \b
+    Examples:
+      snarkcuda info circuit.zkey
+      snarkcuda info witness.wtns --json
     """
     from snarkcuda.formats.describe import describe
 
     description = describe(file)
+    warnings: Any = description.pop("warnings", [])
+    warn(file, warnings)
     if as_json:
-        answer(json.dumps({"file": file, **description}))
+        answer(json.dumps({"file": file, **description, "warnings": warnings}))
         return
     answer(f"{file}: {description.pop('kind')}")
     for line in _lines(description, "  "):

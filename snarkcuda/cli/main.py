@@ -19,8 +19,13 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli.cache import cache
+from snarkcuda.cli.check import check
+from snarkcuda.cli.doctor import doctor
+from snarkcuda.cli.export import export
+from snarkcuda.cli.generate import generate
 from snarkcuda.cli.info import info
 from snarkcuda.cli.prove import prove
+from snarkcuda.cli.setup import setup
 from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
 from snarkcuda.cli.verify import verify
 from snarkcuda.cli.words import answer, open_standard_streams, say
@@ -39,7 +44,7 @@ def cli() -> None:
     """
 
 
-for command in (prove, verify, info, cache):
+for command in (setup, prove, verify, check, export, info, generate, doctor, cache):
     cli.add_command(command)
 
 

@@ -12,7 +12,7 @@ import click
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.signals import results_are_written
-from snarkcuda.cli.words import answer, say
+from snarkcuda.cli.words import answer, say, warn
 
 
 @click.command(short_help="Make a proof.")
@@ -22,6 +22,7 @@ from snarkcuda.cli.words import answer, say
 @click.argument("public")
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
+@click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
 @click.option(
     "--seed",
     help="Fix the proof's randomness, for tests. The proof is then NOT zero-knowledge.",
@@ -35,6 +36,7 @@ def prove(
     public: str,
     threads: int | None,
     no_check: bool,
+    check_key: bool,
     seed: str | None,
     as_json: bool,
     quiet: bool,
@@ -42,19 +44,31 @@ def prove(
     """Prove that WITNESS satisfies the circuit of KEY; write PROOF and PUBLIC.
 
     KEY is a Groth16 zkey of snarkjs, WITNESS a wtns file of circom's witness calculator (snarkcuda
-    does not compute witnesses). PROOF and PUBLIC are JSON as snarkjs writes it; they appear both,
-    or neither, after the proof has been verified (unless --no-check).
+    does not compute witnesses). PROOF and PUBLIC are JSON as snarkjs writes it. The order is that
+    of `snarkjs groth16 prove`. Neither output may be an input; a device such as /dev/stdout will
+    do.
+
+    Checked: lengths, counts and ranges of both files; that they belong together; that the key's
+    points lie on their curves; that the witness's first value is 1; and the proof, by its pairing
+    equation, before anything is written (unless --no-check: its points are checked even then).
+    With --check-key also that they lie in their subgroups, and more: worth it, once, for a key from
+    a stranger; see `snarkcuda check --help`.
+    PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
+    this key may mean nothing.
 
     The first proof on a machine compiles the kernels (about half a minute a curve) and keeps them;
-    see `snarkcuda cache --help`.
+    see `snarkcuda cache --help`. If something does not work, ask `snarkcuda doctor`.
 
     --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages
-    (name, seconds, bytes), version; or error (kind, message) and exit_code.
+    (name, seconds, bytes), warnings, version; or error (kind, message) and exit_code.
 
     Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
     interrupted, nothing was written.
 
-    Example: snarkcuda prove circuit.zkey witness.wtns proof.json public.json
+    \b
+    Examples:
+      snarkcuda prove circuit.zkey witness.wtns proof.json public.json
+      snarkcuda prove circuit.zkey witness.wtns proof.json public.json --threads 4 --quiet
     """
     from snarkcuda.cli.report import Progress, announce_compilation, stage_table
     from snarkcuda.formats.output import check_outputs, write_outputs
@@ -64,13 +78,21 @@ def prove(
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.timeline import Timeline
+    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
 
     check_outputs([proof, public], inputs=[key, witness])
     with Progress(quiet) as progress:
         announce_compilation(quiet)
         timeline = Timeline(progress)
-        with timeline.stage("read key"):
-            proving_key = read_zkey(key)
+        notes: list[str] = []
+        if check_key:
+            from snarkcuda.cli.checked_key import read_checked_key
+
+            found = read_checked_key(key, timeline, progress, threads)
+            proving_key, notes = found.key, found.notes
+        else:
+            with timeline.stage("read key"):
+                proving_key = read_zkey(key)
         with timeline.stage("read witness"):
             assignment = read_witness(witness)
         check_match(proving_key, assignment)
@@ -78,16 +100,17 @@ def prove(
         progress("load kernels")
         from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Prover
 
-        with Prover(proving_key, threads=threads, progress=progress) as prover:
-            progress.fraction = prover.fraction
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NotZeroKnowledgeWarning)
+        with warnings.catch_warnings():
+            for said_below in (ForgeableKeyWarning, NotZeroKnowledgeWarning):
+                warnings.simplefilter("ignore", said_below)
+            with Prover(proving_key, threads=threads, progress=progress) as prover:
+                progress.fraction = prover.fraction
                 result = prover.prove(
                     assignment,
                     check=not no_check,
                     seed=None if seed is None else os.fsencode(seed),
                 )
-            device, load_stages = prover.device, prover.load_stages
+                device, load_stages = prover.device, prover.load_stages
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),
@@ -105,6 +128,10 @@ def prove(
             f"wrote {proof} and {public}: a proof over {proving_key.curve.name}, {checked}, "
             f"made on {device}"
         )
+    for note in notes:
+        say(f"note: {note}")
+    untrusted = key_warnings(proving_key.verifying_key, proving_key)
+    warn(key, untrusted)
     if not result.zero_knowledge:
         say(
             "WARNING: --seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows "
@@ -120,6 +147,7 @@ def prove(
             "zero_knowledge": result.zero_knowledge,
             "seconds": total,
             "stages": [{"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in stages],
+            "warnings": untrusted,
             "version": __version__,
         }
         answer(json.dumps(record))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 
 import click
@@ -15,6 +16,12 @@ def say(text: str, end: str = "\n") -> None:
     """Words for a person, on stderr; if nobody can read them, that is no reason to stop."""
     with suppress(OSError, ValueError):
         click.echo(text + end, nl=False, err=True)
+
+
+def warn(file: str, warnings: Iterable[str]) -> None:
+    """What `trust.key_warnings` says of the key in `file`: on stderr, with --quiet too."""
+    for warning in warnings:
+        say(f"WARNING: {file}: {warning}")
 
 
 def answer(text: str) -> None:

@@ -25,6 +25,7 @@ from numba import int16, uint64
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
+from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
 from snarkcuda.curve.formulas import (
     xyzz_add,
     xyzz_add_affine,
@@ -35,8 +36,8 @@ from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.field.element import load, store, zero
-from snarkcuda.jit import formula, kernel
+from snarkcuda.field.element import load, zero
+from snarkcuda.jit import kernel
 
 SCALAR_LIMBS = 4
 MAX_WINDOW = 15  # digits up to 2^(c−1) are kept in int16
@@ -81,7 +82,11 @@ def n_windows(scalar_bits: int, c: int) -> int:
 
 
 def signed_digits(
-    pool: Pool, scalars: U64Array, scalar_bits: int, stop: Stop | None = None
+    pool: Pool,
+    scalars: U64Array,
+    scalar_bits: int,
+    stop: Stop | None = None,
+    window: int | None = None,
 ) -> Digits:
     """Cut scalars into digits.
 
@@ -90,9 +95,10 @@ def signed_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
+        window: bits of a digit, at most MAX_WINDOW; by default what is best for an MSM.
     """
     n = len(scalars)
-    c = window_bits(n, scalar_bits)
+    c = window or window_bits(n, scalar_bits)
     values = np.empty((n_windows(scalar_bits, c), n), dtype=np.int16)
     n_tasks = -(-n // _CHUNK)
     pool.run(_cut, n_tasks, arrays.packed(scalars), c, values, stop=stop)
@@ -171,26 +177,6 @@ def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
         task = claim(tasks)
 
 
-@formula
-def _load_xyzz(F: Any, rows: Any, index: int) -> Any:
-    base = 4 * index
-    return (
-        load(F, rows, base),
-        load(F, rows, base + 1),
-        load(F, rows, base + 2),
-        load(F, rows, base + 3),
-    )
-
-
-@formula
-def _store_xyzz(F: Any, rows: Any, index: int, p: Any) -> None:
-    base = 4 * index
-    store(F, rows, base, p[0])
-    store(F, rows, base + 1, p[1])
-    store(F, rows, base + 2, p[2])
-    store(F, rows, base + 3, p[3])
-
-
 @kernel
 def _fill_buckets(
     tasks: Any, F: Any, points: Any, values: Any, first: int, c: int, groups: int, sums: Any
@@ -214,12 +200,12 @@ def _fill_buckets(
                 if digit < 0:
                     y = -y
                 b = abs(int(digit))
-                _store_xyzz(F, buckets, b, xyzz_add_affine(_load_xyzz(F, buckets, b), x, y))
+                store_xyzz(F, buckets, b, xyzz_add_affine(load_xyzz(F, buckets, b), x, y))
         running, total = infinity, infinity
         for b in range(n_buckets, 0, -1):
-            running = xyzz_add(running, _load_xyzz(F, buckets, b))
+            running = xyzz_add(running, load_xyzz(F, buckets, b))
             total = xyzz_add(total, running)
-        _store_xyzz(F, sums, task, total)
+        store_xyzz(F, sums, task, total)
         task = claim(tasks)
 
 
@@ -230,5 +216,5 @@ def _horner(F: Any, sums: Any, groups: int, c: int, result: Any) -> None:
         for _ in range(c):
             total = xyzz_double(total)
         for group in range(groups):
-            total = xyzz_add(total, _load_xyzz(F, sums, row * groups + group))
+            total = xyzz_add(total, load_xyzz(F, sums, row * groups + group))
     store_affine(F, result, 0, total)

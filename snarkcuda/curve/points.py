@@ -9,11 +9,15 @@ eigenvalue on the subgroup is known:
     BN254 G1       the whole curve has order r: on the curve is enough
     BLS12-381 G1   φ(x, y) = (β·x, y),  φ(P) = −x²·P
                    φ² + φ + 1 = 0, so that (x⁴ − x² + 1)·P = r·P = 0
-    G2, both       ψ = untwist, Frobenius, twist;  ψ(P) = (t − 1)·P, t the trace
+    BLS12-381 G2   ψ = untwist, Frobenius, twist;  ψ(P) = x·P, x = t − 1, t the trace
                    ψ² − t·ψ + q = 0, so that (q + 1 − t)·P = h₁·r·P = 0; the twist's order is
                    h₂·r and gcd(h₁, h₂) = 1, so that r·P = 0
+    BN254 G2       (x + 1)·P + ψ(x·P) + ψ²(x·P) = ψ³(2x·P), x the seed, of half the bits of t − 1;
+                   such P is killed by the resultant of this polynomial in ψ and ψ² − t·ψ + q,
+                   whose common divisor with h₂·r is r
 
-Sources: Scott, eprint 2021/1130; El Housni, Guillevic and Piellard, eprint 2022/352.
+Sources: Scott, eprint 2021/1130; El Housni, Guillevic and Piellard, eprint 2022/352; for BN curves
+Dai, Lin, Zhao and Zhou, eprint 2022/348.
 
 `tests/curve/test_points.py` compares both with multiplication by r, on points inside and outside.
 """
@@ -101,6 +105,31 @@ def _first_outside_subgroup(
     return -1
 
 
+@formula
+def _psi(scale_x: Any, scale_y: Any, p: Any) -> Any:
+    """ψ of an XYZZ point: the Frobenius of each coordinate, scaled."""
+    x, y, zz, zzz = p
+    return conjugate(x) * scale_x, conjugate(y) * scale_y, conjugate(zz), conjugate(zzz)
+
+
+@kernel
+def _first_outside_bn_g2(F: Any, points: Any, scale: Any, bits: Any, start: int, stop: int) -> int:
+    scale_x, scale_y = load(F, scale, 0), load(F, scale, 1)
+    for i in range(start, stop):
+        x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)
+        if is_zero(x) and is_zero(y):
+            continue
+        multiple = multiple_of_affine(F, points, i, bits, 0)
+        # The relation by Horner's rule in ψ, all on one side.
+        total = _psi(scale_x, -scale_y, xyzz_double(multiple))
+        total = _psi(scale_x, scale_y, xyzz_add(multiple, total))
+        total = _psi(scale_x, scale_y, xyzz_add(multiple, total))
+        total = xyzz_add(xyzz_add_affine(multiple, x, y), total)
+        if not is_zero(total[2]):
+            return i
+    return -1
+
+
 # --- between integers and arrays --------------------------------------------------------------
 
 
@@ -166,13 +195,19 @@ def first_off_curve(
     return None if index < 0 else int(index)
 
 
-def first_outside_subgroup(curve: Curve, group: Group, points: U64Array) -> int | None:
+def first_outside_subgroup(
+    curve: Curve, group: Group, points: U64Array, start: int = 0, stop: int | None = None
+) -> int | None:
     """Index of the first point on the curve (infinity apart) that is not of order r."""
     if group == curve.g1 and curve.family == "bn":
         return None
     scale, bits, negative = _endomorphism(curve, group)
     flat = arrays.packed(points)
-    index = _first_outside_subgroup(group.field, flat, scale, bits, negative, 0, len(points))
+    end = len(points) if stop is None else stop
+    if curve.family == "bn":
+        index = _first_outside_bn_g2(group.field, flat, scale, bits, start, end)
+    else:
+        index = _first_outside_subgroup(group.field, flat, scale, bits, negative, start, end)
     return None if index < 0 else int(index)
 
 
@@ -191,7 +226,10 @@ def _element(group: Group, *values: Any) -> U64Array:
 
 @cache
 def _endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
-    """Scales of x and y, |eigenvalue| in binary, and whether the image is to be negated."""
+    """Scales of x and y, the multiple in binary, and whether the image is to be negated.
+
+    The multiple is |eigenvalue|, or x in G2 of a BN curve.
+    """
     q = curve.fq.modulus
     if group == curve.g1:
         # Of the two primitive cube roots of unity, β is the one with φ(P) = −x²·P.
@@ -204,9 +242,9 @@ def _endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
     gamma_x, gamma_y = (power(xi, (q - 1) // k) for k in (3, 2))
     if not curve.divisive_twist:
         gamma_x, gamma_y = gamma_x.inverse(), gamma_y.inverse()
-    eigenvalue = curve.trace - 1
     scales = _element(group, canonical(gamma_x), canonical(gamma_y))
-    return scales, _bits([abs(eigenvalue)]), eigenvalue < 0
+    # The eigenvalue t − 1 of a BLS12 curve is its seed.
+    return scales, _bits([abs(curve.seed)]), curve.seed < 0
 
 
 def _naive_multiple(group: Group, k: int) -> Any:

@@ -4,9 +4,10 @@
     sections          the container of zkey, wtns, r1cs, ptau: read · section_writer: written
     checked_arrays    arrays out of sections, canonical and in range
     zkey              proving keys (zkey_header: their first two sections)
+    checked_record    that a key has been checked, beside it
     wtns              witnesses
     strict_json       JSON with places in errors · json_points: points and curve names in it
-    proof_json, vkey_json, public_json
+    proof_json, vkey_json, public_json · calldata: a proof for a Solidity contract
     output            all outputs or none, never over an input
     identify          which kind a file is · describe: what is in it
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.curve.params import Curve
-from snarkcuda.field.arrays import U64Array, to_ints
+from snarkcuda.field.arrays import U64Array
 from snarkcuda.formats.identify import file_kind
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.proof_json import read_proof
@@ -21,7 +20,7 @@ from snarkcuda.formats.vkey_json import read_verifying_key
 from snarkcuda.formats.wtns import read_witness
 from snarkcuda.formats.zkey import read_zkey
 from snarkcuda.formats.zkey_header import ZKEY
-from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
+from snarkcuda.groth16.trust import key_warnings
 
 Description = dict[str, object]
 
@@ -80,36 +79,6 @@ def count_infinity(points: U64Array, block: int = 1 << 16) -> int:
         int(np.count_nonzero(~rows[start : start + block].any(axis=1)))
         for start in range(0, len(rows), block)
     )
-
-
-def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
-    """Why proofs under this key mean nothing; an empty list if nothing is seen.
-
-    With δ = γ, or δ the generator (its secret is 1, as in a key that nobody has contributed to),
-    anyone can forge: Groth16 is sound only while δ and γ are unrelated secrets.
-    """
-    curve, warnings = vk.curve, []
-    if np.array_equal(vk.delta_g2, vk.gamma_g2):
-        warnings.append(
-            "delta equals gamma: anyone can forge proofs for this key; it needs a contribution "
-            "(snarkjs zkey contribute)"
-        )
-    is_generator = _equals(vk.delta_g2, curve, _flat(curve.g2_generator)) or (
-        key is not None and _equals(key.delta_g1, curve, list(curve.g1_generator))
-    )
-    if is_generator:
-        warnings.append(
-            "delta is the generator: nobody has contributed to this key, anyone can forge proofs"
-        )
-    return warnings
-
-
-def _flat(point: tuple[tuple[int, int], tuple[int, int]]) -> list[int]:
-    return [coefficient for coordinate in point for coefficient in coordinate]
-
-
-def _equals(point: U64Array, curve: Curve, coordinates: list[int]) -> bool:
-    return to_ints(point) == [curve.fq.to_montgomery(c) for c in coordinates]
 
 
 def _wtns(path: FilePath) -> Description:

@@ -46,7 +46,11 @@ def read_ptau_header(path: FilePath) -> PtauHeader:
     Raises:
         FormatError: the file breaks its format or its prime is no known base field.
     """
-    file = SectionFile(path, PTAU)
+    return ptau_header(SectionFile(path, PTAU))
+
+
+def ptau_header(file: SectionFile) -> PtauHeader:
+    """The header of an open ptau file; errors are those of `read_ptau_header`."""
     header = file.section(1)
     size = header.uint(0, 4, "size of q")
     q = header.uint(4, size, "q") if size in (32, 48) else 0
@@ -55,5 +59,9 @@ def read_ptau_header(path: FilePath) -> PtauHeader:
         raise header.error(f"names a prime q ({size} bytes, {q}) of no curve that snarkcuda knows")
     header.require_length(4 + size + 8, "prime and powers")
     power = header.uint(4 + size, 4, "power")
+    if power > curve.fr.two_adicity:
+        raise header.error(
+            f"has power {power}; {curve.name} has roots of unity up to 2^{curve.fr.two_adicity}"
+        )
     ceremony_power = header.uint(8 + size, 4, "power of the ceremony")
     return PtauHeader(curve, power, ceremony_power, prepared=12 in file.table)

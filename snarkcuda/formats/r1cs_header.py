@@ -3,6 +3,8 @@
 1 header        u32 32, prime, u32 wires, outputs, public inputs, private inputs, u64 labels,
                 u32 constraints
 2 constraints   3 wire labels   4, 5 custom gates (PLONK only)
+
+Apart from `r1cs`, which reads the rest, because `info` must not load numba.
 """
 
 from __future__ import annotations
@@ -44,9 +46,15 @@ def read_r1cs_header(path: FilePath) -> CircuitHeader:
     """Read the header of an r1cs file.
 
     Raises:
-        FormatError: the file breaks its format or its prime is no known scalar field.
+        FormatError: the file breaks its format, its prime is no known scalar field, or it has more
+            public signals than wires.
     """
-    header = SectionFile(path, R1CS).section(1)
+    return circuit_header(SectionFile(path, R1CS))
+
+
+def circuit_header(file: SectionFile) -> CircuitHeader:
+    """The header of an open r1cs file; errors as `read_r1cs_header`."""
+    header = file.section(1)
     curve = scalar_field_curve(header)
     at = 4 + 8 * curve.fr.limbs
     header.require_length(at + 28, "prime and sizes")
@@ -55,4 +63,10 @@ def read_r1cs_header(path: FilePath) -> CircuitHeader:
     )
     labels = header.uint(at + 16, 8, "number of labels")
     constraints = header.uint(at + 24, 4, "number of constraints")
+    # Private inputs do not count: circom drops those that no constraint needs, not their number.
+    if wires < 1 + outputs + public:
+        raise header.error(
+            f"says {wires} wires, fewer than the constant, {outputs} outputs and {public} public "
+            "inputs: the file is damaged; compile the circuit again"
+        )
     return CircuitHeader(curve, wires, outputs, public, private, labels, constraints)

@@ -36,5 +36,10 @@ def write_sections(
     """
     yield magic + struct.pack("<II", version, len(sections))
     for number, chunks in sections:
-        yield struct.pack("<IQ", number, sum(len(chunk) for chunk in chunks))
-        yield from chunks
+        yield from write_section(number, chunks)
+
+
+def write_section(number: int, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+    """The chunks of one section with its table entry."""
+    yield struct.pack("<IQ", number, sum(len(chunk) for chunk in chunks))
+    yield from chunks

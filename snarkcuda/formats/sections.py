@@ -177,6 +177,10 @@ class SectionFile:
         self.table[number] = (offset, length)
         return offset + length
 
+    def raw(self, offset: int, count: int) -> bytes:
+        """`count` bytes from an offset of the file on, fewer at its end."""
+        return self._data[offset : offset + count].tobytes()
+
     def label(self, number: int) -> str:
         """A section's number and name: "section 5 (A query)"."""
         kind = self.layout.sections.get(number)

@@ -2,6 +2,8 @@
 
 `vk_alphabeta_12`, the pairing e(α, β), is ignored on reading: a verifier that trusted it would
 trust a second, unchecked description of α and β.
+
+A research key (`VerifyingKey.is_research`) says so in a member of our own, which others ignore.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from snarkcuda.formats.json_points import (
 )
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.output import write_outputs
-from snarkcuda.formats.strict_json import read_json
+from snarkcuda.formats.strict_json import Node, read_json
 from snarkcuda.groth16.keys import VerifyingKey
 
 MAX_BYTES = 1 << 24  # a key has about 300 for each public signal
+RESEARCH_MEMBER = "snarkcuda_research_key"
 
 
 def read_verifying_key(path: FilePath, curve: Curve | None = None) -> VerifyingKey:
@@ -39,8 +42,8 @@ def read_verifying_key(path: FilePath, curve: Curve | None = None) -> VerifyingK
         The key; points uint64, Montgomery form, perhaps off the curve: `verify` checks that.
 
     Raises:
-        FormatError: bad JSON, a missing key, a wrong shape, another protocol, or nPublic is not
-            the number of IC points less one.
+        FormatError: bad JSON, a missing key, a wrong shape, another protocol, nPublic is not the
+            number of IC points less one, or the research mark is neither true nor false.
         MismatchError: the file names another curve.
         NotInFieldError: a coordinate is not below q.
         NotOnCurveError: alpha, beta, gamma or delta is infinity (IC points may be).
@@ -64,8 +67,18 @@ def read_verifying_key(path: FilePath, curve: Curve | None = None) -> VerifyingK
         gamma_g2=read_point(gamma, curve, is_g2=True),
         delta_g2=read_point(delta, curve, is_g2=True),
         ic=np.stack(points),
+        is_research=_read_mark(root),
         source=root.file,
     )
+
+
+def _read_mark(root: Node) -> bool:
+    mark = root.optional(RESEARCH_MEMBER)
+    if mark is None:
+        return False
+    if not isinstance(mark.value, bool):
+        mark.refuse("true or false")
+    return mark.value
 
 
 def verifying_key_to_json(key: VerifyingKey, alphabeta_12: Any = None) -> str:
@@ -73,8 +86,8 @@ def verifying_key_to_json(key: VerifyingKey, alphabeta_12: Any = None) -> str:
 
     Args:
         key: the verifying key.
-        alphabeta_12: e(α, β) as nested lists of decimal strings, if known; its key is left out
-            otherwise (`snarkjs groth16 verify` does not read it).
+        alphabeta_12: `groth16.alphabeta.alphabeta_12`; its member is left out otherwise
+            (`snarkjs groth16 verify` does not read it).
     """
     points = {
         "vk_alpha_1": key.alpha_g1,
@@ -87,6 +100,8 @@ def verifying_key_to_json(key: VerifyingKey, alphabeta_12: Any = None) -> str:
         "curve": key.curve.file_name,
         "nPublic": key.n_public,
     }
+    if key.is_research:
+        value[RESEARCH_MEMBER] = True
     value |= {name: point_value(point, key.curve) for name, point in points.items()}
     if alphabeta_12 is not None:
         value["vk_alphabeta_12"] = alphabeta_12

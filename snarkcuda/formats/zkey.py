@@ -6,7 +6,8 @@
     3 IC         public + 1 points in G1                5 A        wires points in G1
     4 coeffs     u32 count, then 44-byte records        6 B1       wires points in G1
     8 C          wires - public - 1 points in G1 (L)    7 B2       wires points in G2
-    9 H          domain size points in G1              10 contributions (not needed to prove)
+    9 H          domain size points in G1              10 contributions: 64 bytes of circuit hash,
+    RSCH         of a research key: what it is, in words   u32 count (not needed to prove)
 
 Points are affine, each coordinate in Montgomery form (R = 2^(64·limbs)), little-endian, below q;
 all zero is infinity. That is the layout of our arrays, so a query is a view of the mapped file (at
@@ -27,10 +28,13 @@ from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.output import write_outputs
 from snarkcuda.formats.section_writer import Chunk, records, words, write_sections
 from snarkcuda.formats.sections import SectionFile
-from snarkcuda.formats.zkey_header import ZKEY, read_key_header
+from snarkcuda.formats.zkey_header import RESEARCH, ZKEY, read_key_header
 from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
 
-NO_CONTRIBUTIONS = bytes(64) + struct.pack("<I", 0)  # circuit hash (unknown), count
+RESEARCH_NOTICE = (
+    b"RESEARCH KEY, NOT SECURE. One program made this key and knew its toxic waste: whoever ran it "
+    b"may be able to forge any proof. For tests and benchmarks only."
+)
 
 
 def read_zkey(path: FilePath) -> ProvingKey:
@@ -71,6 +75,7 @@ def read_zkey(path: FilePath) -> ProvingKey:
         gamma_g2=points["gamma_g2"],
         delta_g2=points["delta_g2"],
         ic=queries[3],
+        is_research=RESEARCH in file.table,
         source=file.file,
     )
     return ProvingKey(
@@ -87,15 +92,24 @@ def read_zkey(path: FilePath) -> ProvingKey:
         b_g2_query=queries[7],
         l_query=queries[8],
         h_query=queries[9],
+        circuit_hash=_circuit_hash(file),
         source=file.file,
     )
 
 
-def write_zkey(path: FilePath, key: ProvingKey, inputs: Sequence[FilePath] = ()) -> None:
-    """Write a proving key, atomically, with the sections in a contributed key's order.
+def _circuit_hash(file: SectionFile) -> bytes:
+    """The 64 bytes that open section 10; zeros in a key without it."""
+    if 10 not in file.table:
+        return bytes(64)
+    offset, length = file.table[10]
+    return file.raw(offset, min(length, 64)).ljust(64, b"\0")
 
-    The ceremony's record (section 10) is written empty: `ProvingKey` holds none. snarkjs proves
-    with such a key and exports its verifying key; `snarkjs zkey verify` has nothing to check.
+
+def write_zkey(path: FilePath, key: ProvingKey, inputs: Sequence[FilePath] = ()) -> None:
+    """Write a proving key, atomically, with the sections in the order of `snarkjs groth16 setup`.
+
+    The ceremony's record (section 10) has no contributions: `ProvingKey` holds none. A research key
+    gets a section of its own that says so; other programs pass over it.
 
     Raises:
         OutputError: see `output.write_outputs`.
@@ -116,19 +130,18 @@ def zkey_chunks(key: ProvingKey) -> Iterator[Chunk]:
     ]
     for point in (vk.alpha_g1, key.beta_g1, vk.beta_g2, vk.gamma_g2, key.delta_g1, vk.delta_g2):
         header.append(words(point))
-    return write_sections(
-        ZKEY.magic,
-        ZKEY.version,
-        [
-            (1, [struct.pack("<I", 1)]),
-            (2, header),
-            (3, [words(vk.ic)]),
-            (4, [struct.pack("<I", len(key.coefficients)), records(key.coefficients)]),
-            (5, [words(key.a_query)]),
-            (6, [words(key.b_g1_query)]),
-            (7, [words(key.b_g2_query)]),
-            (8, [words(key.l_query)]),
-            (9, [words(key.h_query)]),
-            (10, [NO_CONTRIBUTIONS]),
-        ],
-    )
+    sections: list[tuple[int, list[Chunk]]] = [
+        (1, [struct.pack("<I", 1)]),
+        (2, header),
+        (4, [struct.pack("<I", len(key.coefficients)), records(key.coefficients)]),
+        (3, [words(vk.ic)]),
+        (9, [words(key.h_query)]),
+        (8, [words(key.l_query)]),
+        (5, [words(key.a_query)]),
+        (6, [words(key.b_g1_query)]),
+        (7, [words(key.b_g2_query)]),
+        (10, [key.circuit_hash, struct.pack("<I", 0)]),
+    ]
+    if vk.is_research:
+        sections.append((RESEARCH, [RESEARCH_NOTICE]))
+    return write_sections(ZKEY.magic, ZKEY.version, sections)

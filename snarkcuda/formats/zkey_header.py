@@ -13,6 +13,7 @@ from snarkcuda.field.arrays import U64Array
 from snarkcuda.formats.checked_arrays import read_points
 from snarkcuda.formats.sections import Layout, Section, SectionFile, SectionKind
 
+RESEARCH = int.from_bytes(b"RSCH", "little")  # a section of our own
 ZKEY = Layout(
     magic=b"zkey",
     version=1,
@@ -27,6 +28,7 @@ ZKEY = Layout(
         8: SectionKind("C query", "the points of the private wires, for proof element C"),
         9: SectionKind("H query", "the points for the quotient h, for proof element C"),
         10: SectionKind("contributions", "the record of the key's ceremony"),
+        RESEARCH: SectionKind("research", "which says that the key's toxic waste was known"),
     },
 )
 PROTOCOLS = {1: "Groth16", 2: "PLONK", 10: "FFLONK"}

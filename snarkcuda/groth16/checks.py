@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from snarkcuda.circuits.r1cs import R1cs
 from snarkcuda.curve import points
 from snarkcuda.curve.params import Curve, Group
 from snarkcuda.errors import FormatError, MismatchError, NotInFieldError, NotOnCurveError
@@ -16,8 +17,11 @@ from snarkcuda.field.params import prime_of
 from snarkcuda.groth16.keys import COEFFICIENT, Proof, ProvingKey, VerifyingKey, Witness
 
 
-def check_match(key: ProvingKey, witness: Witness) -> None:
-    """Raise MismatchError, naming both files, unless the two are of one curve and size."""
+def check_match(key: ProvingKey | R1cs, witness: Witness) -> None:
+    """Raise MismatchError, naming both files, unless the two are of one curve and size.
+
+    `key` may be the circuit itself.
+    """
     if witness.curve != key.curve:
         raise MismatchError(
             f"{witness.source} is over {witness.curve.name} but {key.source} is over "
@@ -38,9 +42,10 @@ def check_witness(witness: Witness) -> None:
         NotInFieldError: a value is not below r.
     """
     values = witness.values
-    if _described(values) != f"uint64 ({len(values)}, 4)":
+    n = len(values) if isinstance(values, np.ndarray) and values.ndim else 0
+    if _described(values) != f"uint64 ({n}, 4)":
         raise FormatError(f"{witness.source}: values must be uint64 (n, 4), canonical")
-    if not len(values) or to_int(values[:1]) != 1:
+    if not n or to_int(values[:1]) != 1:
         raise FormatError(f"{witness.source}: value 0 must be the constant 1")
     bad = first_not_canonical(witness.curve.fr, values)
     if bad is not None:
@@ -56,6 +61,7 @@ def check_proving_key(key: ProvingKey) -> None:
         NotInFieldError: a coordinate or coefficient is not canonical.
     """
     n, name = key.domain_size, key.source
+    check_ic(key.verifying_key)
     if n < 1 or n & (n - 1) or n > 1 << key.curve.fr.two_adicity:
         raise FormatError(f"{name}: domain size {n} is not a power of two that the field has")
     if not 0 <= key.n_public < key.n_wires or key.n_public != key.verifying_key.n_public:
@@ -93,14 +99,20 @@ def check_verifying_key(key: VerifyingKey) -> None:
     ]
     for name, group, point in named:
         check_point(key.curve, group, point, f"{key.source}: {name}")
-    if not len(key.ic):
-        raise FormatError(f"{key.source}: IC is empty; it has one point more than public signals")
-    _check_array(g1, key.ic, (len(key.ic),), f"{key.source}: IC")
+    check_ic(key)
     index = points.first_off_curve(g1, key.ic)
     if index is None:
         index = points.first_outside_subgroup(key.curve, g1, key.ic)
     if index is not None:
         check_point(key.curve, g1, key.ic[index], f"{key.source}: IC[{index}]")
+
+
+def check_ic(key: VerifyingKey) -> None:
+    """IC is an array of points, and has one: its length tells how many public signals there are."""
+    n = len(key.ic) if isinstance(key.ic, np.ndarray) and key.ic.ndim else 1
+    if not n:
+        raise FormatError(f"{key.source}: IC is empty; it has one point more than public signals")
+    _check_array(key.curve.g1, key.ic, (n,), f"{key.source}: IC")
 
 
 def check_proof_points(proof: Proof) -> None:

@@ -57,7 +57,11 @@ class VerifyingKey(ByValue):
 
 @dataclass(frozen=True, eq=False)
 class ProvingKey(ByValue):
-    """A Groth16 key as circom and snarkjs lay it out (circom quotient, see `h_query`)."""
+    """A Groth16 key as circom and snarkjs lay it out (circom quotient, see `h_query`).
+
+    `circuit_hash` is what contributions are bound to (`groth16/circuit_hash.py`); all zero where it
+    is not known. It is not needed to prove.
+    """
 
     curve: Curve
     n_wires: int
@@ -72,6 +76,7 @@ class ProvingKey(ByValue):
     b_g2_query: U64Array = field(repr=False)  # (n_wires, 2, 2, limbs)
     l_query: U64Array = field(repr=False)  # (n_wires - n_public - 1, 2, limbs)
     h_query: U64Array = field(repr=False)  # (domain_size, 2, limbs)
+    circuit_hash: bytes = field(default=bytes(64), repr=False, compare=False)
     source: str = field(default="proving key", compare=False)
 
 

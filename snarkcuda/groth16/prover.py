@@ -28,6 +28,7 @@ from snarkcuda.groth16.checks import (
 from snarkcuda.groth16.keys import Proof, ProvingKey, Witness
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Stage, Timeline
+from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
 from snarkcuda.groth16.verify import equation_holds
 
 Progress = Callable[[str], None]
@@ -60,7 +61,8 @@ class Prover:
     """Holds a proving key ready on a backend.
 
     Safe to use from several threads at once: a proof owns its buffers, and the key is only read.
-    Close it, or use it as a context manager; nothing outlives it.
+    Close it, or use it as a context manager; nothing outlives it. A key under which proofs mean
+    nothing (`trust.key_warnings`) is taken with a `ForgeableKeyWarning`.
 
     Args:
         key: a zkey file, or a `ProvingKey` already read.
@@ -93,6 +95,8 @@ class Prover:
             check_verifying_key(key.verifying_key)
             for name in ("beta_g1", "delta_g1"):
                 check_point(key.curve, key.curve.g1, getattr(key, name), f"{key.source}: {name}")
+        if found := key_warnings(key.verifying_key, key):
+            warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
         self._state = threading.Condition()
         self._under_way = 0
         self._closed = False
@@ -168,7 +172,7 @@ class Prover:
         if not equation_holds(self.key.verifying_key, public, proof):
             raise UnsatisfiedError(
                 f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
-                "does not verify; the proof was thrown away. `snarkjs wtns check circuit.r1cs "
+                "does not verify; the proof was thrown away. `snarkcuda check circuit.r1cs "
                 f"{witness.source}` names the constraint; if it finds none, the key is "
                 "damaged, or a kernel was edited and is wrong"
             )

@@ -21,7 +21,7 @@ from snarkcuda.curve.pairing import is_one, pairing_product
 from snarkcuda.errors import MismatchError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.groth16.checks import check_proof_points, check_verifying_key
+from snarkcuda.groth16.checks import check_ic, check_proof_points, check_verifying_key
 from snarkcuda.groth16.keys import Proof, VerifyingKey
 
 _FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
@@ -75,6 +75,7 @@ def _statement(key: VerifyingKey, public: Sequence[int]) -> U64Array:
 
 def check_statement(key: VerifyingKey, public: Sequence[SupportsIndex]) -> list[int]:
     """The public signals as ints, their count and range checked."""
+    check_ic(key)
     if len(public) != key.n_public:
         raise MismatchError(
             f"{len(public)} public signals were given but {key.source} expects {key.n_public}: "

@@ -95,7 +95,7 @@ def test_witness_that_does_not_satisfy(run, case, tmp_path):
     done = run("prove", case / "circuit.zkey", "bad.wtns", "proof.json", "public.json")
     assert done.returncode == 2
     assert "does not satisfy" in done.stderr
-    assert "wtns check" in done.stderr
+    assert "snarkcuda check circuit.r1cs" in done.stderr
     assert outputs_untouched(tmp_path)
 
 

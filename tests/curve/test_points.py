@@ -199,11 +199,41 @@ def test_points_of_small_order(curve: Curve, group: Group, prime: int) -> None:
         check(curve, group, [point, negate(point), add(point, inside), inside])
 
 
-@groups
-def test_the_eigenvalue_kills_no_point_outside(curve: Curve, group: Group) -> None:
+@pytest.mark.parametrize("group", [BLS12_381.g1, BLS12_381.g2], ids=lambda g: g.name)
+def test_the_eigenvalue_kills_no_point_outside(group: Group) -> None:
     """It shares no factor with the cofactor, so that its multiple of a point is never infinity."""
-    eigenvalue = curve.trace - 1 if group.is_g2 else curve.seed**2
+    curve = BLS12_381
+    assert curve.trace - 1 == curve.seed
+    eigenvalue = curve.seed if group.is_g2 else curve.seed**2
     assert gcd(eigenvalue, textbook.cofactor(curve, group) * group.order) == 1
+
+
+def test_the_relation_on_the_twist_of_bn254() -> None:
+    """(x + 1) + x·ψ + x·ψ² − 2x·ψ³: 0 at ψ = q, and its norm kills no point outside."""
+    curve, x = BN254, BN254.seed
+    q, t, r = curve.fq.modulus, curve.trace, curve.fr.modulus
+    assert (x + 1 + x * q + x * q**2 - 2 * x * q**3) % r == 0
+    # With ψ² = t·ψ − q it is c + d·ψ, whose norm is c² + c·d·t + d²·q.
+    c = x + 1 - x * q + 2 * x * t * q
+    d = x + x * t - 2 * x * (t * t - q)
+    assert gcd(c * c + c * d * t + d * d * q, textbook.cofactor(curve, curve.g2) * r) == r
+
+
+WITH_COFACTOR = [pair for pair in GROUPS if textbook.cofactor(*pair) > 1]
+
+
+@pytest.mark.parametrize("curve, group", WITH_COFACTOR, ids=[g.name for _, g in WITH_COFACTOR])
+def test_subgroup_between_start_and_stop(curve: Curve, group: Group) -> None:
+    """The bounds of the search, with a point outside at each place."""
+    outside = next(textbook.curve_points(group))
+    for place in range(4):
+        chosen = random_points(group, 4)
+        chosen[place] = outside
+        rows = array_of(group, chosen)
+        assert first_outside_subgroup(curve, group, rows, place) == place
+        assert first_outside_subgroup(curve, group, rows, place + 1) is None
+        assert first_outside_subgroup(curve, group, rows, 0, place) is None
+        assert first_outside_subgroup(curve, group, rows, 0, place + 1) == place
 
 
 def test_the_point_of_order_three() -> None:

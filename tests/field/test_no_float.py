@@ -19,11 +19,17 @@ import numpy as np
 import pytest
 
 import snarkcuda
+from snarkcuda import setup
+from snarkcuda.circuits.columns import by_column
+from snarkcuda.circuits.random_sparse import random_sparse
+from snarkcuda.circuits.satisfied import first_unsatisfied
 from snarkcuda.cpu import ntt
 from snarkcuda.cpu.pool import Pool
+from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
 from snarkcuda.curve.params import CURVES
 from snarkcuda.curve.points import encode, first_outside_subgroup, linear_combination
+from snarkcuda.formats.r1cs import r1cs_chunks, read_r1cs
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.jit import kernel
 
@@ -44,7 +50,7 @@ def kernels() -> dict[str, Any]:
 
 
 def exercise() -> None:
-    """Compile or load every kernel: a proof on each curve, long transforms, checks and sums."""
+    """Compile or load every kernel: a proof on each curve, long transforms, checks, circuits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a proof with a seed says that it is not zero-knowledge
         for case in ("bn_mul2", "bls_mul2"):
@@ -59,6 +65,18 @@ def exercise() -> None:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
             ntt.to_coset(pool, ntt.tables(pool, domain), polynomial)
+            r1cs, witness = random_sparse(curve, 10, "no float")
+            assert first_unsatisfied(pool, r1cs, witness) is None
+            assert len(list(r1cs_chunks(r1cs))) > 1
+    for case, powers in (("bn_mul2", "pot3_bn128.ptau"), ("bls_mul2", "pot3_bls12381.ptau")):
+        circuit = read_r1cs(VECTORS / case / "circuit.r1cs")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # keys that allow forgery
+            key = setup(circuit, VECTORS / powers)
+            setup(circuit, research=True)
+        with Pool(1) as pool:
+            summand = Summand(by_column(circuit.a, 4), circuit.a.values, key.a_query)
+            column_sums(pool, key.curve.g1, 4, [summand], long=0)
 
 
 def float_lines(dispatcher: Any) -> list[str]:

@@ -88,7 +88,7 @@ def test_wrong_witness(curve: Curve) -> None:
                 with pytest.raises(UnsatisfiedError) as caught:
                     prover.prove(twin.witness(curve, wrong, "wrong.wtns"))
                 assert caught.value.exit_code == 2
-                for word in ("wrong.wtns", keys.key.source, "wtns check"):
+                for word in ("wrong.wtns", keys.key.source, "snarkcuda check circuit.r1cs"):
                     assert word in str(caught.value)
                 good = twin.witness(curve, z)
                 assert is_good(keys, good, prover.prove(good))

@@ -1,0 +1,221 @@
+"""`snarkcuda check FILE [FILE]`."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import click
+from click import UsageError
+
+from snarkcuda import __version__
+from snarkcuda.cli import BEGAN
+from snarkcuda.cli.report import Progress, announce_compilation
+from snarkcuda.cli.words import answer, say, warn
+from snarkcuda.groth16.timeline import Timeline
+
+Files = Mapping[str, str]  # by kind
+CAN_BE_CHECKED = "KEY.zkey, CIRCUIT.r1cs, or a pair of KEY.zkey, CIRCUIT.r1cs and WITNESS.wtns"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What every check is given besides its files."""
+
+    progress: Progress
+    timeline: Timeline
+    threads: int | None
+    again: bool
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What a check found: a sentence for people, a record for machines, warnings for both."""
+
+    verdict: str
+    record: dict[str, object]
+    warnings: list[str]
+    notes: list[str]
+
+
+@click.command(short_help="Check a key, a circuit, a witness.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE [FILE]")
+@click.option("--again", is_flag=True, help="Check a key anew, even if it was checked before.")
+@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
+@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no verdict: the exit code says.")
+def check(
+    files: tuple[str, ...], again: bool, threads: int | None, as_json: bool, quiet: bool
+) -> None:
+    """Check FILE, or that two of them go together; kinds are found from the content, in any order.
+
+    \b
+    KEY.zkey                  every point is on its curve and in its subgroup; beta, delta and the
+                              B queries are the same in G1 and in G2; coefficients are in range
+    KEY.zkey WITNESS.wtns     the witness satisfies the circuit: a proof, made in memory, verifies
+    CIRCUIT.r1cs              the whole file: counts, wires and coefficients are in range
+    CIRCUIT.r1cs WITNESS.wtns the witness satisfies the circuit; else the first constraint that
+                              fails, with its terms
+    KEY.zkey CIRCUIT.r1cs     sizes and the matrices A and B of the key are the circuit's
+
+    A key from a stranger is worth its check: with points outside the subgroups a key can draw bits
+    of the witness into proofs. What the check of a key cannot show is that its queries were made
+    for the circuit, and by an honest ceremony: `snarkjs zkey verify circuit.r1cs pot.ptau
+    circuit.zkey` shows that.
+
+    A key is checked once: KEY.zkey.checked, written beside it, holds a digest of the file under a
+    secret that only you have (check-secret in the directory of `snarkcuda cache info`). Next time
+    only the digest is computed. A record that came along with a key, or is for other bytes, is
+    ignored, and a note says so. `snarkcuda prove --check-key` asks for the same check.
+
+    --json prints one object: files, curve, what the check has (of a key: points,
+    points_at_infinity, remembered, date), warnings, notes, seconds, version; or error (kind,
+    message) and exit_code.
+
+    Exit codes: 0 fine; 2 not fine, or it cannot be read; 3 device or memory trouble; 70 a fault in
+    snarkcuda; 130 or 143 interrupted.
+
+    \b
+    Examples:
+      snarkcuda check circuit.zkey
+      snarkcuda check circuit.r1cs witness.wtns
+    """
+    from snarkcuda.formats.identify import file_kind
+
+    kinds = [file_kind(path) for path in files]
+    by_kind = dict(zip(kinds, files, strict=True))
+    call = _CHECKS.get(frozenset(kinds))
+    if call is None or len(by_kind) < len(files):
+        raise UsageError(f"cannot check {' with '.join(kinds)}: give {CAN_BE_CHECKED}")
+    if again and kinds != ["zkey"]:
+        raise UsageError("--again is for a key alone: nothing else is remembered")
+    with Progress(quiet) as progress:
+        announce_compilation(quiet)
+        finding = call(by_kind, _Run(progress, Timeline(progress), threads, again))
+    for note in finding.notes:
+        say(f"note: {note}")
+    if not quiet:
+        say(finding.verdict)
+    warn(by_kind.get("zkey", ""), finding.warnings)
+    if as_json:
+        record = {
+            "files": by_kind,
+            **finding.record,
+            "warnings": finding.warnings,
+            "notes": finding.notes,
+            "seconds": time.perf_counter() - BEGAN,
+            "version": __version__,
+        }
+        answer(json.dumps(record))
+
+
+def _key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.cli.checked_key import read_checked_key
+    from snarkcuda.groth16.trust import key_warnings
+
+    checked = read_checked_key(files["zkey"], run.timeline, run.progress, run.threads, run.again)
+    key, found = checked.key, checked.record
+    infinite = ", ".join(f"{name} {n}" for name, n in found.infinity.items() if n)
+    seen = f" (as was found on {found.date}; the file is the same)" if checked.remembered else ""
+    verdict = (
+        f"{key.source} is fine{seen}: {found.points} points on their curves and in their "
+        f"subgroups, at infinity {infinite or 'none'}; beta, delta and B agree in G1 and G2"
+    )
+    record = {
+        "curve": key.curve.file_name,
+        "points": found.points,
+        "points_at_infinity": found.infinity,
+        "remembered": checked.remembered,
+        "date": found.date,
+    }
+    return _Finding(verdict, record, key_warnings(key.verifying_key, key), checked.notes)
+
+
+def _witness_of_key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.formats.wtns import read_witness
+    from snarkcuda.formats.zkey import read_zkey
+    from snarkcuda.groth16.checks import check_match
+    from snarkcuda.groth16.prover import Prover
+    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+
+    key, witness = read_zkey(files["zkey"]), read_witness(files["wtns"])
+    check_match(key, witness)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForgeableKeyWarning)  # said with the verdict
+        with Prover(key, threads=run.threads, progress=run.progress) as prover:
+            run.progress.fraction = prover.fraction
+            prover.prove(witness)
+    verdict = f"{witness.source} satisfies the circuit of {key.source}: a proof of it verifies"
+    found = key_warnings(key.verifying_key, key)
+    return _Finding(verdict, {"curve": key.curve.file_name}, found, [])
+
+
+def _circuit(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.formats.r1cs import read_r1cs
+
+    with run.timeline.stage("read circuit"):
+        r1cs = read_r1cs(files["r1cs"])
+    entries = sum(len(matrix.wires) for matrix in (r1cs.a, r1cs.b, r1cs.c))
+    verdict = (
+        f"{r1cs.source} is fine: {r1cs.n_constraints} constraints over {r1cs.n_wires} wires, "
+        f"{entries} coefficients in range"
+    )
+    record = {
+        "curve": r1cs.curve.file_name,
+        "constraints": r1cs.n_constraints,
+        "wires": r1cs.n_wires,
+        "entries": entries,
+    }
+    return _Finding(verdict, record, [], [])
+
+
+def _witness_of_circuit(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.circuits.satisfied import explain_row, first_unsatisfied
+    from snarkcuda.cpu.pool import Pool
+    from snarkcuda.errors import UnsatisfiedError
+    from snarkcuda.formats.r1cs import read_r1cs
+    from snarkcuda.formats.wtns import read_witness
+
+    with run.timeline.stage("read circuit"):
+        r1cs = read_r1cs(files["r1cs"])
+    witness = read_witness(files["wtns"])
+    with Pool(run.threads) as pool, run.timeline.stage("check constraints"):
+        run.progress.fraction = pool.fraction
+        row = first_unsatisfied(pool, r1cs, witness)
+    if row is not None:
+        raise UnsatisfiedError(
+            f"{witness.source} does not satisfy {r1cs.source}: {explain_row(r1cs, witness, row)}"
+        )
+    verdict = f"{witness.source} satisfies the {r1cs.n_constraints} constraints of {r1cs.source}"
+    record = {"curve": r1cs.curve.file_name, "constraints": r1cs.n_constraints}
+    return _Finding(verdict, record, [], [])
+
+
+def _key_of_circuit(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.formats.r1cs import read_r1cs
+    from snarkcuda.formats.zkey import read_zkey
+    from snarkcuda.groth16.check_circuit import check_circuit
+    from snarkcuda.groth16.trust import key_warnings
+
+    with run.timeline.stage("read key"):
+        key = read_zkey(files["zkey"])
+    with run.timeline.stage("read circuit"):
+        r1cs = read_r1cs(files["r1cs"])
+    with run.timeline.stage("compare A and B"):
+        check_circuit(key, r1cs)
+    entries = len(key.coefficients)
+    verdict = f"{key.source} has the sizes and the {entries} entries of A and B of {r1cs.source}"
+    record = {"curve": key.curve.file_name, "entries": entries}
+    return _Finding(verdict, record, key_warnings(key.verifying_key, key), [])
+
+
+_CHECKS: dict[frozenset[str], Callable[[Files, _Run], _Finding]] = {
+    frozenset({"zkey"}): _key,
+    frozenset({"zkey", "wtns"}): _witness_of_key,
+    frozenset({"r1cs"}): _circuit,
+    frozenset({"r1cs", "wtns"}): _witness_of_circuit,
+    frozenset({"zkey", "r1cs"}): _key_of_circuit,
+}

@@ -1,0 +1,73 @@
+"""`setup`: a proving key for a circuit, from a ceremony's powers of tau or for research."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from snarkcuda.circuits.checks import check_r1cs
+from snarkcuda.circuits.r1cs import R1cs
+from snarkcuda.cpu.pool import Pool
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.formats.ptau import read_ptau
+from snarkcuda.formats.r1cs import read_r1cs
+from snarkcuda.groth16.ceremony_key import ceremony_key
+from snarkcuda.groth16.keys import ProvingKey
+from snarkcuda.groth16.research_key import research_key
+from snarkcuda.groth16.timeline import Timeline
+from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+
+
+def setup(
+    circuit: FilePath | R1cs,
+    powers: FilePath | None = None,
+    *,
+    research: bool = False,
+    seed: bytes | None = None,
+    threads: int | None = None,
+    timeline: Timeline | None = None,
+    attend: Callable[[Pool], None] | None = None,
+) -> ProvingKey:
+    """Make a proving key; its `verifying_key` is inside. `write_zkey` writes it to a file.
+
+    Either kind is made with a `ForgeableKeyWarning`: for a key from powers of tau anyone can forge
+    proofs until somebody contributes to it (`snarkjs zkey contribute`), for a research key whoever
+    made it.
+
+    Args:
+        circuit: an r1cs file, or an `R1cs` already read.
+        powers: a prepared powers-of-tau file; the key is then that of `snarkjs groth16 setup`.
+        research: instead of powers, draw the toxic waste here and forget it.
+        seed: with research, makes the key reproducible, for tests; whoever knows it can forge.
+        threads: worker threads; by default all processors that this process may use.
+        timeline: receives the stages.
+        attend: is given the pool of threads before work begins, to ask it for progress.
+
+    Raises:
+        ValueError: both or neither of powers and research, or a seed without research.
+        FormatError, NotInFieldError: a file is broken, or the circuit is larger than its field.
+        MismatchError: the powers are of another curve, or too few.
+        NotOnCurveError: a point of the powers is off its curve.
+    """
+    if (powers is None) != research:
+        raise ValueError("a key is made either from powers of tau or with research=True")
+    if seed is not None and not research:
+        raise ValueError("a seed is for research keys: powers of tau leave nothing to draw")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    timeline = timeline or Timeline()
+    if isinstance(circuit, R1cs):
+        check_r1cs(circuit)
+    else:
+        with timeline.stage("read circuit"):
+            circuit = read_r1cs(circuit)
+    with Pool(threads) as pool:
+        if attend is not None:
+            attend(pool)
+        if powers is None:
+            key = research_key(circuit, pool, timeline, seed)
+        else:
+            key = ceremony_key(circuit, read_ptau(powers), pool, timeline)
+    found = key_warnings(key.verifying_key, key)
+    warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
+    return key

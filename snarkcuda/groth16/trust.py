@@ -1,0 +1,59 @@
+"""Why proofs under a key mean nothing: somebody may know what nobody should.
+
+    δ = γ, or δ = [1]    proofs can be forged from the key alone
+    a research key       proofs can be forged by whoever ran the setup
+
+Groth16 is sound only while δ and γ are unrelated secrets. snarkjs starts with both at the generator
+and each contribution multiplies δ by a secret, so a key straight from `snarkjs groth16 setup` is
+open to everyone. That nothing is seen here does not make a ceremony good: `snarkjs zkey verify`
+checks its record.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from snarkcuda.curve.params import Coordinate, Group
+from snarkcuda.field.arrays import U64Array, to_ints
+from snarkcuda.field.params import prime_of
+from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
+
+
+class ForgeableKeyWarning(UserWarning):
+    """A key was loaded whose proofs convince nobody, see `key_warnings`."""
+
+
+def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
+    """Why proofs under this key mean nothing, a sentence each; empty if nothing is seen.
+
+    Args:
+        vk: the verifying key.
+        key: its proving key, if it is at hand: the two δ of a broken key may differ.
+    """
+    curve, warnings = vk.curve, []
+    if np.array_equal(vk.delta_g2, vk.gamma_g2):
+        warnings.append(
+            "delta equals gamma: anyone can forge proofs for this key; it needs a contribution "
+            "(snarkjs zkey contribute)"
+        )
+    if _is_generator(curve.g2, vk.delta_g2) or (
+        key is not None and _is_generator(curve.g1, key.delta_g1)
+    ):
+        warnings.append(
+            "delta is the generator: nobody has contributed to this key, anyone can forge proofs"
+        )
+    if vk.is_research:
+        warnings.append(
+            "this is a research key: its toxic waste was known to the program that made it, and "
+            "whoever ran it may be able to forge proofs; for tests and benches only"
+        )
+    return warnings
+
+
+def _is_generator(group: Group, point: U64Array) -> bool:
+    to_montgomery = prime_of(group.field).to_montgomery
+    return to_ints(point) == [to_montgomery(c) for xy in group.generator for c in _parts(xy)]
+
+
+def _parts(coordinate: Coordinate) -> tuple[int, ...]:
+    return coordinate if isinstance(coordinate, tuple) else (coordinate,)
