@@ -9,6 +9,7 @@ compiled and nothing changed, but that the directory of the kernel cache is made
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import platform
@@ -166,13 +167,8 @@ def _threads() -> Finding:
     value = f"{usable} of {os.cpu_count() or UNKNOWN}"
     if quota is None or quota >= usable:
         return Finding("processors", value)
-    return Finding(
-        "processors",
-        f"{value}, time for {quota:g}",
-        f"{usable} threads, the default, share the time of {quota:g} processors (the quota of the "
-        "control group); when it is used up all of them stand still",
-        f"prove with --threads {max(1, int(quota))}",
-    )
+    threads = max(1, min(usable, math.ceil(quota)))
+    return Finding("processors", f"{value}, time for {quota:g}: {threads} threads by default")
 
 
 # --- settings -----------------------------------------------------------------------------------

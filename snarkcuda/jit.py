@@ -268,7 +268,13 @@ class _Entries:
         versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
         # numba keys an entry by the processor, but not by settings that change the code it makes.
         config = numba.core.config
-        settings = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+        settings = (
+            config.BOUNDSCHECK,
+            config.DEBUGINFO_DEFAULT,
+            config.OPT,
+            config.LOOP_VECTORIZE,
+            config.SLP_VECTORIZE,
+        )
         self._fixed = repr((self._name, stamp, versions, settings)).encode()
 
     def _path(self, key: object) -> Path:

@@ -135,14 +135,16 @@ def test_kernels_cannot_be_compiled(
 
 
 def test_quota(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "processor_quota", lambda: 8.0)
-    assert found("processors").problem is None
-    for quota, threads in ((2.5, 2), (0.5, 1)):
+    """No problem: the pool takes the quota into account."""
+    monkeypatch.setattr(machine, "usable_processors", lambda: 8)
+    for quota, threads in ((8.0, None), (2.5, 3), (0.5, 1), (None, None)):
         monkeypatch.setattr(machine, "processor_quota", lambda quota=quota: quota)
-        finding = found("processors")
-        assert f"8 threads, the default, share the time of {quota:g} proc" in str(finding.problem)
-        assert finding.fix == f"prove with --threads {threads}"
-        assert not finding.prevents_proving
+        finding = doctor._threads()
+        assert finding.problem is None
+        if threads is None:
+            assert "by default" not in finding.value
+        else:
+            assert f"time for {quota:g}: {threads} threads by default" in finding.value
 
 
 @pytest.mark.parametrize(

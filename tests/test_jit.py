@@ -471,7 +471,7 @@ def test_formula_stays_plain_python() -> None:
     assert jit.formula(increment) is increment
 
 
-@pytest.mark.parametrize("setting", ["NUMBA_BOUNDSCHECK", "NUMBA_OPT"])
+@pytest.mark.parametrize("setting", ["NUMBA_BOUNDSCHECK", "NUMBA_DEBUGINFO", "NUMBA_OPT"])
 def test_settings_that_change_code_have_their_own_entries(package: Package, setting: str) -> None:
     """A run with bounds checks neither finds unchecked kernels nor leaves checked ones."""
     package.run()

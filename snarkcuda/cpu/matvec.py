@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, Stop, claim
@@ -25,9 +23,10 @@ from snarkcuda.errors import FormatError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import canonical_one, load, one, store, zero
+from snarkcuda.field.packed import load_u32
 from snarkcuda.field.params import PrimeField
 from snarkcuda.field.words import mul_sub
-from snarkcuda.jit import formula, intrinsic, kernel
+from snarkcuda.jit import formula, kernel
 
 _CHUNK = 1 << 10  # rows of one task
 _RECORD = 44  # bytes of a coefficient record in the key
@@ -101,24 +100,11 @@ def quotient_scalars(
     return h
 
 
-@intrinsic
-def _read_u32(context: Any, records: Any, offset: Any) -> Any:
-    """The little-endian u32 at a byte offset of any alignment."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        kind = ir.IntType(32)
-        where = builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer())
-        return builder.zext(builder.load(where, align=1), ir.IntType(64))
-
-    return types.int64(records, types.intp), codegen
-
-
 @formula
 def _row_of(records: Any, n: int, i: int) -> int:
     """Row of record i in the stacked matrices, or −1 if it is out of range."""
-    matrix = _read_u32(records, _RECORD * i)
-    constraint = _read_u32(records, _RECORD * i + 4)
+    matrix = load_u32(records, _RECORD * i)
+    constraint = load_u32(records, _RECORD * i + 4)
     return matrix * n + constraint if matrix < 2 and constraint < n else -1
 
 
@@ -133,7 +119,7 @@ def _group(F: Any, records: Any, n: int, n_wires: int, start: Any, wires: Any, v
     for row in range(2 * n):
         start[row + 1] += start[row]
     for i in range(entries):
-        row, wire = _row_of(records, n, i), _read_u32(records, _RECORD * i + 8)
+        row, wire = _row_of(records, n, i), load_u32(records, _RECORD * i + 8)
         # A row that changed since it was counted may have no place left.
         if row < 0 or wire >= n_wires or start[row] >= entries:
             return i

@@ -16,6 +16,7 @@ that.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -28,6 +29,7 @@ from numba import types
 
 from snarkcuda.errors import DeviceError
 from snarkcuda.jit import intrinsic
+from snarkcuda.machine import processor_quota, usable_processors
 
 T = TypeVar("T")
 _NEXT, _TOTAL, _STOP = 0, 1, 2
@@ -195,10 +197,10 @@ def submit(executor: ThreadPoolExecutor, call: Callable[..., T], *args: Any) -> 
 
 
 def available_threads() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use; a container's share of their time, rounded up."""
+    quota = processor_quota()
+    usable = usable_processors()
+    return usable if quota is None else max(1, min(usable, math.ceil(quota)))
 
 
 def _slot(context: Any, builder: Any, kind: Any, value: Any, index: int) -> Any:

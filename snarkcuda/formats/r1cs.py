@@ -23,6 +23,7 @@ from snarkcuda.errors import FormatError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import first_not_canonical, from_ints
 from snarkcuda.field.element import load, store
+from snarkcuda.field.packed import load_u32
 from snarkcuda.field.params import PrimeField
 from snarkcuda.formats.opening import FilePath, U8Array
 from snarkcuda.formats.output import write_outputs
@@ -142,13 +143,6 @@ def _place(section: Section, matrices: Sequence[SparseRows], m: int, entry: int)
     return f"entry {in_list} of {MATRICES[m]} of constraint {row} at offset {offset}"
 
 
-@formula
-def _u32(data: Any, at: int) -> Any:
-    """The little-endian u32 at byte `at`, as int64."""
-    low = np.int64(data[at]) | np.int64(data[at + 1]) << 8
-    return low | np.int64(data[at + 2]) << 16 | np.int64(data[at + 3]) << 24
-
-
 @kernel
 def _count(data: Any, rows: int, entries: Any) -> tuple[int, int]:
     """Add up each matrix's entries; the lists that are there whole, and the offset after them."""
@@ -156,7 +150,7 @@ def _count(data: Any, rows: int, entries: Any) -> tuple[int, int]:
     for i in range(3 * rows):
         if size - at < 4:
             return i, at
-        count = _u32(data, at)
+        count = load_u32(data, at)
         if count > (size - at - 4) // ENTRY:
             return i, at
         entries[i % 3] += count
@@ -173,12 +167,12 @@ def _fill(F: Any, data: Any, first: Any, start: Any, wires: Any, values: Any) ->
         for m in range(3):
             if size - at < 4:
                 return False
-            count = _u32(data, at)
+            count = load_u32(data, at)
             at += 4
             if count > (size - at) // ENTRY or count > first[m + 1] - place[m]:
                 return False
             for i in range(place[m], place[m] + count):
-                wires[i] = np.uint32(_u32(data, at))
+                wires[i] = np.uint32(load_u32(data, at))
                 store(F, values, i, load(F, data[at + 4 :], 0))
                 at += ENTRY
             place[m] += count
@@ -248,7 +242,7 @@ def _put_list(F: Any, data: Any, at: int, matrix: Any, row: int) -> int:
     _put_u32(data, at, start[row + 1] - start[row])
     at += 4
     for i in range(start[row], start[row + 1]):
-        _put_u32(data, at, _u32(wires, 4 * i))
+        _put_u32(data, at, load_u32(wires, 4 * i))
         store(F, data[at + 4 :], 0, load(F, values, i))
         at += ENTRY
     return at

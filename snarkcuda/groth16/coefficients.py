@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import uint32
 from numpy.typing import NDArray
 
 from snarkcuda.circuits.r1cs import R1cs
@@ -21,17 +20,24 @@ from snarkcuda.groth16.keys import COEFFICIENT
 from snarkcuda.jit import kernel
 
 _RECORD = COEFFICIENT.itemsize
+_VALUE = 12  # offset of the value in a record
 
 
 def key_coefficients(r1cs: R1cs) -> NDArray[np.void]:
     """The key's coefficients: (n,) `COEFFICIENT`, value·R² mod r."""
     fr, entries = r1cs.curve.fr, len(r1cs.a.wires) + len(r1cs.b.wires)
     records = np.zeros(entries + r1cs.n_public + 1, dtype=COEFFICIENT)
-    numbers = records.view(np.uint8).reshape(-1, _RECORD)
-    for matrix, (rows, other) in enumerate(
+    # A row's A entries stand behind the B entries of the rows before it, and its B entries behind
+    # the A entries of the rows up to it.
+    for matrix, (rows, before) in enumerate(
         ((r1cs.a, r1cs.b.start[:-1]), (r1cs.b, r1cs.a.start[1:]))
     ):
-        _place(fr, matrix, rows.start, rows.wires, rows.values, other, numbers)
+        row_of = np.repeat(np.arange(len(rows), dtype=np.uint32), np.diff(rows.start))
+        places = np.arange(len(row_of)) + before[row_of]
+        records["matrix"][places] = matrix
+        records["constraint"][places] = row_of
+        records["wire"][places] = rows.wires
+        _put_values(fr, rows.values, places, records.view(np.uint8))
     public = records[entries:]
     public["wire"] = np.arange(r1cs.n_public + 1)
     public["constraint"] = r1cs.n_constraints + public["wire"]
@@ -40,17 +46,9 @@ def key_coefficients(r1cs: R1cs) -> NDArray[np.void]:
 
 
 @kernel
-def _place(
-    F: Any, matrix: int, start: Any, wires: Any, values: Any, other: Any, records: Any
-) -> None:
-    """Write one matrix; `other[row]` entries of the other one stand before those of `row`."""
+def _put_values(F: Any, values: Any, places: Any, records: Any) -> None:
     cube = montgomery_cube(F)
-    word = np.empty(1, dtype=np.uint32)
-    for row in range(len(start) - 1):
-        for k in range(start[row], start[row + 1]):
-            record = records[k + other[row]]
-            for field, number in enumerate((uint32(matrix), uint32(row), wires[k])):
-                word[0] = number
-                record[4 * field : 4 * field + 4] = word.view(np.uint8)
-            # value · R³ / R
-            store(F, record[12:], 0, load(F, values, k) * cube)
+    for k in range(len(places)):
+        # value · R³ / R
+        at = _RECORD * places[k] + _VALUE
+        store(F, records[at:], 0, load(F, values, k) * cube)

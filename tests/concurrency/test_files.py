@@ -13,7 +13,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -180,12 +181,11 @@ def test_the_disk_fills_up_between_two_outputs(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shared_folder(tmp_path: Path) -> Path:
-    """A folder that every user can reach."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_uid == os.getuid() and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    return tmp_path
+def shared_folder() -> Iterator[Path]:
+    """A folder that every user can reach; pytest's own are private."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def give_away(folder: Path) -> None:

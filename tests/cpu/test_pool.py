@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 
+from snarkcuda.cpu import pool as pool_module
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop, available_threads, claim, stopped
 from snarkcuda.errors import DeviceError
 
@@ -293,3 +294,10 @@ def test_close_ends_the_threads() -> None:
     assert set(threading.enumerate()) <= before
     with pytest.raises(RuntimeError):
         pool.run(count, 1, np.zeros(1, dtype=np.int64))
+
+
+def test_a_container_s_quota_limits_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "usable_processors", lambda: 8)
+    for quota, threads in ((None, 8), (0.3, 1), (2.0, 2), (2.5, 3), (64.0, 8)):
+        monkeypatch.setattr(pool_module, "processor_quota", lambda quota=quota: quota)
+        assert available_threads() == threads

@@ -8,6 +8,7 @@ hang or memory without bounds is a fault, which the harness sees.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from snarkcuda import (
     Proof,
     Prover,
+    SnarkcudaError,
     UnsatisfiedError,
     VerifyingKey,
     read_proof,
@@ -26,11 +28,14 @@ from snarkcuda import (
     verify,
 )
 from snarkcuda.circuits.satisfied import first_unsatisfied
+from snarkcuda.formats.calldata import calldata
 from snarkcuda.formats.describe import describe
 from snarkcuda.formats.ptau import LAGRANGE, read_ptau
 from snarkcuda.formats.ptau_header import read_ptau_header
 from snarkcuda.formats.r1cs import read_r1cs
 from snarkcuda.formats.r1cs_header import read_r1cs_header
+from snarkcuda.groth16.check_circuit import check_circuit
+from snarkcuda.groth16.check_key import check_key
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 CASES = {"bn": "bn128", "bls": "bls12381"}
@@ -79,6 +84,9 @@ def _zkey(good: Good, path: Path, thoroughly: bool) -> str:
     key = read_zkey(path)
     if not thoroughly:
         return "read"
+    with suppress(SnarkcudaError):  # whatever it says, it must not fall over
+        check_key(good.prover._backend.pool, key)
+        check_circuit(key, read_r1cs(good.file("circuit.r1cs")))
     with Prover(key, threads=1) as prover:
         proved = prover.prove(good.file("witness.wtns"))
     if not verify(key.verifying_key, proved.public, proved.proof):
@@ -105,6 +113,8 @@ def _wtns(good: Good, path: Path, thoroughly: bool) -> str:
 def _proof(good: Good, path: Path, thoroughly: bool) -> str:
     """True only for the proof itself, however it is spelled."""
     proof = read_proof(path, good.vk.curve)
+    with suppress(SnarkcudaError):
+        calldata(proof, good.public)
     if not verify(good.vk, good.public, proof):
         return "false"
     if proof != good.proof:

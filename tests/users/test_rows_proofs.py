@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import re
 import struct
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -117,18 +118,19 @@ def test_row_10_no_public_signals(cli: Cli) -> None:
     assert cli("verify", *files).code == 0
 
 
-@pytest.mark.parametrize("name", ["bn_mul2/circuit.zkey", "pot3_bn128.ptau"])
-def test_row_11_truncated_files(name: str, cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["info key", "check key", "info ptau", "setup r1cs ptau new"])
+def test_row_11_truncated_files(words: str, cli: Cli, tmp_path: Path) -> None:
     """iden3/snarkjs#622, #614, #623, LFDT-Paladin/zeto#138: hours at 100 % CPU."""
-    data = (VECTORS / name).read_bytes()
-    cut = tmp_path / "cut"
-    cut.write_bytes(data[: len(data) // 2])
-    for command in ("info", "check"):
-        ended = cli(command, cut)
-        assert ended.code == 2
-        if command == "info" or name.endswith("zkey"):
-            assert f"{cut}: section " in ended.stderr
-            assert "cut short" in ended.stderr
+    files = {name: tmp_path / name for name in ("key", "ptau", "new")}
+    files["r1cs"] = VECTORS / "bn_mul2" / "circuit.r1cs"
+    for name, source in (("key", "bn_mul2/circuit.zkey"), ("ptau", "pot3_bn128.ptau")):
+        data = (VECTORS / source).read_bytes()
+        files[name].write_bytes(data[: len(data) // 2])
+    ended = cli(*(files.get(word, word) for word in words.split()))
+    assert ended.code == 2
+    assert re.search(r"/(key|ptau): section \d+ \(.+ needs \d+ bytes, \d+ there", ended.stderr)
+    assert "cut short" in ended.stderr
+    assert not files["new"].exists()
 
 
 def test_row_12_missing_section(mul: Case, cli: Cli, tmp_path: Path) -> None:
