@@ -81,8 +81,8 @@ def explain_row(r1cs: R1cs, witness: Witness, row: int) -> str:
         -1·w[7]  label 9  value -3
       …
 
-    Numbers stand for residues modulo r: −1 rather than r − 1 wherever that is shorter. A label is
-    the signal's number in the circuit's .sym file; of a long sum the first terms are shown.
+    Numbers stand for residues modulo r: −1 rather than r − 1 wherever that is shorter. Of a
+    long sum the first terms are shown.
 
     Raises:
         MismatchError: see `check_match`.
@@ -107,6 +107,8 @@ def explain_row(r1cs: R1cs, witness: Witness, row: int) -> str:
     a, b, c = sums
     product = a * b % r
     verdict = f"and C = {_short(c, r)}" if product == c else f"but C = {_short(c, r)}"
+    if len(lines) > 3:
+        lines.append("  a label is the signal's number in the .sym file of `circom --sym`")
     return "\n".join([f"constraint {row}: A·B = {_short(product, r)} {verdict}", *lines])
 
 

@@ -18,7 +18,7 @@ def cache() -> None:
     """
 
 
-@cache.command("info")
+@cache.command("info", short_help="Where the kernels are, and how many.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 def show(as_json: bool) -> None:
     """Where the kernels are, how many, how large, and whether the place can be used."""

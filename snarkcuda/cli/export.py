@@ -63,7 +63,7 @@ def vk(key: str, vk: str, as_json: bool) -> None:
     check_verifying_key(verifying_key)
     write_verifying_key(vk, verifying_key, alphabeta_12(verifying_key), inputs=[key])
     curve, n_public = verifying_key.curve, verifying_key.n_public
-    say(f"wrote {vk}: the verifying key of {key}, over {curve.name}, for {n_public} public signals")
+    say(f"wrote {vk}: the verifying key of {key}, over {curve.name}, public signals: {n_public}")
     warnings = key_warnings(verifying_key, proving_key)
     warn(key, warnings)
     if as_json:
@@ -118,7 +118,7 @@ def calldata(public: str, proof: str, out: str, vk: str | None) -> None:
         answer(text)
         return
     write_outputs({out: f"{text}\n".encode()}, inputs)
-    say(f"wrote {out}: arguments of verifyProof, {len(signals)} public signals")
+    say(f"wrote {out}: arguments of verifyProof, public signals: {len(signals)}")
 
 
 def _verify(vk: str, public: str, signals: list[int], proof: str, candidate: Proof) -> None:

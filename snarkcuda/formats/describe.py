@@ -44,7 +44,7 @@ def _zkey(path: FilePath) -> Description:
         "A": key.a_query,
         "B1": key.b_g1_query,
         "B2": key.b_g2_query,
-        "C": key.l_query,
+        "L": key.l_query,
         "H": key.h_query,
         "IC": key.verifying_key.ic,
     }

@@ -5,7 +5,7 @@
                  alpha_g1, beta_g1, beta_g2, gamma_g2, delta_g1, delta_g2
     3 IC         public + 1 points in G1                5 A        wires points in G1
     4 coeffs     u32 count, then 44-byte records        6 B1       wires points in G1
-    8 C          wires - public - 1 points in G1 (L)    7 B2       wires points in G2
+    8 L          wires - public - 1 points in G1        7 B2       wires points in G2
     9 H          domain size points in G1              10 contributions: 64 bytes of circuit hash,
     RSCH         of a research key: what it is, in words   u32 count (not needed to prove)
 

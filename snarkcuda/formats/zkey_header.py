@@ -25,7 +25,7 @@ ZKEY = Layout(
         5: SectionKind("A query", "the points for proof element A"),
         6: SectionKind("B1 query", "the G1 points for proof element B, needed for C"),
         7: SectionKind("B2 query", "the G2 points for proof element B"),
-        8: SectionKind("C query", "the points of the private wires, for proof element C"),
+        8: SectionKind("L query", "the points of the private wires, for proof element C"),
         9: SectionKind("H query", "the points for the quotient h, for proof element C"),
         10: SectionKind("contributions", "the record of the key's ceremony"),
         RESEARCH: SectionKind("research", "which says that the key's toxic waste was known"),

@@ -1,12 +1,14 @@
 """Why proofs under a key mean nothing: somebody may know what nobody should.
 
-    δ = γ, or δ = [1]    proofs can be forged from the key alone
+    δ = [1], or δ = γ    proofs can be forged from the key alone
     a research key       proofs can be forged by whoever ran the setup
+    γ ≠ [1]              perhaps a research key that lost its mark
 
 Groth16 is sound only while δ and γ are unrelated secrets. snarkjs starts with both at the generator
 and each contribution multiplies δ by a secret, so a key straight from `snarkjs groth16 setup` is
-open to everyone. That nothing is seen here does not make a ceremony good: `snarkjs zkey verify`
-checks its record.
+open to everyone. snarkjs drops our mark when it contributes to a research key or exports its
+verifying key, but it never touches γ. That nothing is seen here does not make a ceremony good:
+`snarkjs zkey verify` checks its record.
 """
 
 from __future__ import annotations
@@ -31,21 +33,24 @@ def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
         key: its proving key, if it is at hand: the two δ of a broken key may differ.
     """
     curve, warnings = vk.curve, []
-    if np.array_equal(vk.delta_g2, vk.gamma_g2):
-        warnings.append(
-            "delta equals gamma: anyone can forge proofs for this key; it needs a contribution "
-            "(snarkjs zkey contribute)"
-        )
     if _is_generator(curve.g2, vk.delta_g2) or (
         key is not None and _is_generator(curve.g1, key.delta_g1)
     ):
         warnings.append(
-            "delta is the generator: nobody has contributed to this key, anyone can forge proofs"
+            "delta is the generator: nobody has contributed to this key, and anyone can forge "
+            "proofs; run `snarkjs zkey contribute`"
         )
+    elif np.array_equal(vk.delta_g2, vk.gamma_g2):
+        warnings.append("delta equals gamma: anyone can forge proofs; make another key")
     if vk.is_research:
         warnings.append(
             "this is a research key: its toxic waste was known to the program that made it, and "
             "whoever ran it may be able to forge proofs; for tests and benches only"
+        )
+    elif not _is_generator(curve.g2, vk.gamma_g2):
+        warnings.append(
+            "gamma is not the generator, as it is in every key that snarkjs begins: whoever made "
+            "this key may know its toxic waste and be able to forge proofs, contributions or not"
         )
     return warnings
 

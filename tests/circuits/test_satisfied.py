@@ -153,6 +153,7 @@ def test_explanation() -> None:
         "    1·w[2]  label 20  value -4",
         "  C = -14:",
         "    -7·w[3]  label 30  value 2",
+        "  a label is the signal's number in the .sym file of `circom --sym`",
     ]
     assert explain_row(r1cs, witness, 0).splitlines() == [
         "constraint 0: A·B = 0 and C = 0",
@@ -171,7 +172,7 @@ def test_long_rows_are_cut() -> None:
     lines = explain_row(r1cs, Witness(BN254, from_ints([1, 3], 4)), 0).splitlines()
     assert lines[1] == f"  A = {3 * sum(range(20))}:"
     assert lines[10] == "    and 12 terms more"
-    assert len(lines) == 2 + 8 + 1 + 2 + 1
+    assert len(lines) == 2 + 8 + 1 + 2 + 1 + 1
 
 
 def test_rows_of_a_real_circuit() -> None:

@@ -71,7 +71,7 @@ def test_key_of_the_corpus(case: str, tmp_path: Path) -> None:
     write_zkey(again, key)
     assert_same_key(read_zkey(again), key)
     ours, theirs = sections_of(again), sections_of(VECTORS / case / "circuit.zkey")
-    assert list(ours) == list(range(1, 11))
+    assert list(ours) == [1, 2, 4, 3, 9, 8, 5, 6, 7, 10]
     assert {n: ours[n] for n in range(1, 10)} == {n: theirs[n] for n in range(1, 10)}
 
 

@@ -150,3 +150,16 @@ def test_every_step_is_there_and_shows_something() -> None:
 def test_ci_installs_the_tools_of_step_1() -> None:
     (packages,) = re.findall(r"^npm install (.+)$", INSTALL[1].text, re.MULTILINE)
     assert packages in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To files, and to headings of the page itself, by the anchors that GitHub gives them."""
+    text = page.read_text()
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if target.startswith("#"):
+            assert target[1:] in anchors, target
+        elif "://" not in target:
+            assert (page.parent / target).exists(), target
