@@ -132,6 +132,11 @@ def _padded(*versions: str) -> list[list[int]]:
 
 def _kernels() -> Finding:
     """Whether numba and what we use of it can be imported."""
+    set_here = [name for name in sorted(os.environ) if name.startswith("NUMBA_")]
+    if not machine.compiler_survives():
+        problem = "numba or LLVM ends the process for the processor that the environment names"
+        fix = "unset NUMBA_CPU_NAME and NUMBA_CPU_FEATURES"
+        return Finding("kernels", "cannot be compiled", problem, fix, True)
     for module in ("numba", "snarkcuda.jit"):
         try:
             import_module(module)
@@ -141,6 +146,8 @@ def _kernels() -> Finding:
         except Exception as error:  # whatever a broken extension module raises
             problem = f"importing {module} fails: {type(error).__name__}: {error}"
             fix = "see the packages above; if none is at fault, reinstall numba and llvmlite"
+            if set_here:
+                fix = f"unset {', '.join(set_here)}, then {fix}"
             return Finding("kernels", "cannot be compiled", problem, fix, True)
     return Finding("kernels", "numba can be imported")
 

@@ -89,14 +89,23 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def cache_directory() -> Path:
-    """Where compiled kernels are kept (it need not exist yet)."""
+    """Where compiled kernels are kept (it need not exist yet).
+
+    Raises:
+        DeviceError: the choice is a relative path, and the folder that it starts from is gone.
+    """
     chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
-        return Path(chosen).absolute()
     try:
+        if chosen:
+            return Path(chosen).absolute()
         return user_cache_path("snarkcuda", appauthor=False).absolute()
     except RuntimeError:  # a container's user may have no home
         return Path(tempfile.gettempdir()) / f"snarkcuda-{os.getuid()}"
+    except FileNotFoundError as error:
+        raise DeviceError(
+            "the working directory has been deleted: go to one that exists, or set "
+            f"{CACHE_VARIABLE} to an absolute path"
+        ) from error
 
 
 def cache_problem(directory: Path) -> str | None:

@@ -61,14 +61,31 @@ def processor_quota() -> float | None:
 def compile_target() -> tuple[str, list[str]] | None:
     """LLVM's name of the processor that numba compiles for, and its features ("avx2").
 
-    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES are taken into account, as numba does.
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES are taken into account, as numba does; None where LLVM
+    does not take them.
     """
+    if not compiler_survives():
+        return None
     try:
         codegen = import_module("numba.core.registry").cpu_target.target_context.codegen()
         _, name, features = codegen.magic_tuple()
     except Exception:  # numba is broken, or its private API has changed
         return None
     return name, [feature[1:] for feature in features.split(",") if feature.startswith("+")]
+
+
+def compiler_survives() -> bool:
+    """Whether LLVM takes NUMBA_CPU_NAME and NUMBA_CPU_FEATURES: it ends the process if not.
+
+    So another process asks it, if one of them is set.
+    """
+    if not any(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")):
+        return True
+    command = [sys.executable, "-c", "import numba; numba.njit(lambda: 1)()"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def _control_group(controller: str, v2: str, *v1: str) -> list[list[str]]:

@@ -26,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
 def test_set_up_is_two_commands():
     prove, tests = (block.strip() for block in SHELL[:2])
     assert prove.startswith("pip install . && snarkcuda prove examples/")
-    assert tests == "pip install -e '.[test]' && pytest"
+    assert tests == "pip install -e '.[test]' && pytest -n auto --dist loadfile"
     ci = (ROOT / ".ci" / "run").read_text()
     assert all(f"$(readme {n})" in ci for n in (1, 2))
 

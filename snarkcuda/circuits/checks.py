@@ -22,6 +22,12 @@ def check_r1cs(r1cs: R1cs) -> None:
         NotInFieldError: a coefficient is not below r.
     """
     name, public = r1cs.source, r1cs.n_public
+    for what, value, bits in (
+        ("private inputs", r1cs.n_private_inputs, 32),
+        ("labels", r1cs.n_labels, 64),
+    ):
+        if not 0 <= value < 1 << bits:
+            raise FormatError(f"{name}: the number of {what}, {value}, does not fit {bits} bits")
     if min(r1cs.n_outputs, r1cs.n_public_inputs) < 0 or not public < r1cs.n_wires:
         raise FormatError(
             f"{name}: {public} public signals and the constant do not fit {r1cs.n_wires} wires"
@@ -33,12 +39,16 @@ def check_r1cs(r1cs: R1cs) -> None:
 
 
 def _check_rows(r1cs: R1cs, rows: SparseRows, label: str) -> None:
+    if not len(rows.start):
+        raise FormatError(f"{label}.start is empty; it begins with 0")
     entries = len(rows.wires)
     for part, array, dtype, shape in (
         ("start", rows.start, np.int64, (r1cs.n_constraints + 1,)),
         ("wires", rows.wires, np.uint32, (entries,)),
         ("values", rows.values, np.uint64, (entries, r1cs.curve.fr.limbs)),
     ):
+        if not isinstance(array, np.ndarray):
+            raise FormatError(f"{label}.{part} must be an array, not {type(array).__name__}")
         if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
             raise FormatError(
                 f"{label}.{part} must be {np.dtype(dtype)} {shape}, C-contiguous, not "

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
+from snarkcuda.errors import FormatError
 from snarkcuda.field.arrays import ByValue, U64Array
 
 
@@ -85,3 +86,24 @@ def domain_size(n_constraints: int, n_public: int) -> int:
         2^(⌊log₂(n_constraints + n_public)⌋ + 1) ≥ n_constraints + n_public + 1
     """
     return int(2 ** max(1, (n_constraints + n_public).bit_length()))
+
+
+def check_rows(curve: Curve, n_constraints: int, n_public: int, source: str) -> None:
+    """Raise FormatError if no domain has so many rows, or no key's 32 bits can say how many."""
+    log_rows = min(curve.fr.two_adicity, 31)
+    if domain_size(n_constraints, n_public) > 1 << log_rows:
+        raise FormatError(
+            f"{source} has {n_constraints} constraints and {n_public} public signals; a key over "
+            f"{curve.name} holds at most 2^{log_rows} rows: split the circuit"
+        )
+
+
+def check_size(r1cs: R1cs) -> None:
+    """Raise FormatError if a key cannot hold the circuit's rows and coefficients."""
+    check_rows(r1cs.curve, r1cs.n_constraints, r1cs.n_public, r1cs.source)
+    entries = len(r1cs.a.wires) + len(r1cs.b.wires) + r1cs.n_public + 1
+    if entries >= 1 << 32:
+        raise FormatError(
+            f"{r1cs.source} has {entries} coefficients in A and B with the public rows; a key "
+            "counts them in 32 bits: split the circuit"
+        )

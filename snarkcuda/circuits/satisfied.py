@@ -73,7 +73,7 @@ def _check(tasks: Any, F: Any, n: int, a: Any, b: Any, c: Any, witness: Any, fai
         task = claim(tasks)
 
 
-def explain_row(r1cs: R1cs, witness: Witness, row: int) -> str:
+def explain_row(r1cs: R1cs, witness: Witness, row: int, show_values: bool = True) -> str:
     """One constraint with the values of its wires, for a person: several lines.
 
     constraint 5: A·B = 12 but C = 13
@@ -81,8 +81,14 @@ def explain_row(r1cs: R1cs, witness: Witness, row: int) -> str:
         -1·w[7]  label 9  value -3
       …
 
-    Numbers stand for residues modulo r: −1 rather than r − 1 wherever that is shorter. Of a
-    long sum the first terms are shown.
+    Numbers stand for residues modulo r: −1 rather than r − 1 wherever that is shorter. Of a long
+    sum the first terms are shown. Values are the witness's: secret, if it is a real one.
+
+    Args:
+        r1cs: the circuit.
+        witness: its assignment.
+        row: which constraint.
+        show_values: False leaves out every number that comes from the witness.
 
     Raises:
         MismatchError: see `check_match`.
@@ -94,30 +100,38 @@ def explain_row(r1cs: R1cs, witness: Witness, row: int) -> str:
     r = r1cs.curve.fr.modulus
     sums, lines = [], []
     for letter, matrix in zip("ABC", (r1cs.a, r1cs.b, r1cs.c), strict=True):
-        terms = list(_terms(matrix, witness, row))
-        sums.append(sum(coefficient * value for _, coefficient, value in terms) % r)
-        lines.append(f"  {letter} = {_short(sums[-1], r)}" + (":" if terms else " (no terms)"))
-        for wire, coefficient, value in terms[:_SHOWN]:
-            lines.append(
-                f"    {_short(coefficient, r)}·w[{wire}]  label {r1cs.labels[wire]}  "
-                f"value {_short(value, r)}"
-            )
-        if len(terms) > _SHOWN:
-            lines.append(f"    and {len(terms) - _SHOWN} terms more")
-    a, b, c = sums
-    product = a * b % r
-    verdict = f"and C = {_short(c, r)}" if product == c else f"but C = {_short(c, r)}"
+        total, n_terms, shown = 0, 0, []
+        for wire, coefficient, value in _terms(matrix, witness, row):
+            total += coefficient * value
+            n_terms += 1
+            if n_terms <= _SHOWN:
+                term = f"    {_short(coefficient, r)}·w[{wire}]  label {r1cs.labels[wire]}"
+                shown.append(f"{term}  value {_short(value, r)}" if show_values else term)
+        sums.append(total % r)
+        head = f"  {letter} = {_short(sums[-1], r)}" if show_values else f"  {letter}"
+        lines += [head + (":" if n_terms else " (no terms)"), *shown]
+        if n_terms > _SHOWN:
+            lines.append(f"    and {n_terms - _SHOWN} terms more")
     if len(lines) > 3:
         lines.append("  a label is the signal's number in the .sym file of `circom --sym`")
-    return "\n".join([f"constraint {row}: A·B = {_short(product, r)} {verdict}", *lines])
+    return "\n".join([f"constraint {row}: {_verdict(sums, r, show_values)}", *lines])
+
+
+def _verdict(sums: list[int], r: int, show_values: bool) -> str:
+    a, b, c = sums
+    product = a * b % r
+    if not show_values:
+        return f"A·B is {'' if product == c else 'not '}C"
+    return f"A·B = {_short(product, r)} {'and' if product == c else 'but'} C = {_short(c, r)}"
 
 
 def _terms(matrix: SparseRows, witness: Witness, row: int) -> Iterator[tuple[int, int, int]]:
-    """Wire, coefficient and the wire's value for each entry of a row."""
-    entries = slice(matrix.start[row], matrix.start[row + 1])
-    wires = matrix.wires[entries]
-    values = to_ints(witness.values[wires])
-    return zip(wires.tolist(), to_ints(matrix.values[entries]), values, strict=True)
+    """Wire, coefficient and the wire's value for each entry of a row, some at a time."""
+    for start in range(matrix.start[row], matrix.start[row + 1], _CHUNK):
+        entries = slice(start, min(start + _CHUNK, matrix.start[row + 1]))
+        wires = matrix.wires[entries]
+        values = to_ints(witness.values[wires])
+        yield from zip(wires.tolist(), to_ints(matrix.values[entries]), values, strict=True)
 
 
 def _short(value: int, r: int) -> str:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 from click import UsageError
@@ -17,8 +18,16 @@ from snarkcuda.cli.report import Progress, announce_compilation
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.groth16.timeline import Timeline
 
+if TYPE_CHECKING:
+    from snarkcuda.circuits.r1cs import R1cs
+
 Files = Mapping[str, str]  # by kind
 CAN_BE_CHECKED = "KEY.zkey, CIRCUIT.r1cs, or a pair of KEY.zkey, CIRCUIT.r1cs and WITNESS.wtns"
+
+_ELSEWHERE = {
+    "proof": "a proof is for `snarkcuda verify`",
+    "ptau": "powers of tau are for `snarkjs powersoftau verify`",
+}
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,7 @@ class _Run:
     timeline: Timeline
     threads: int | None
     again: bool
+    show_values: bool
 
 
 @dataclass(frozen=True)
@@ -44,21 +54,30 @@ class _Finding:
 @click.command(short_help="Check a key, a circuit, a witness.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE [FILE]")
 @click.option("--again", is_flag=True, help="Check a key anew, even if it was checked before.")
+@click.option("--hide-values", is_flag=True, help="Show no value of the witness.")
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no verdict: the exit code says.")
 def check(
-    files: tuple[str, ...], again: bool, threads: int | None, as_json: bool, quiet: bool
+    files: tuple[str, ...],
+    again: bool,
+    hide_values: bool,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Check FILE, or that two of them go together; kinds are found from the content, in any order.
 
     \b
-    KEY.zkey                  every point is on its curve and in its subgroup; beta, delta and the
-                              B queries are the same in G1 and in G2; coefficients are in range
-    KEY.zkey WITNESS.wtns     the witness satisfies the circuit: a proof, made in memory, verifies
+    KEY.zkey                  every point is on its curve and in its subgroup, and infinite only
+                              where honest keys have that; beta, delta and the B queries are the
+                              same in G1 and in G2; coefficients are in range
+    KEY.zkey WITNESS.wtns     a proof, made in memory, verifies under the key: the witness
+                              satisfies the circuit, if the key is honest
     CIRCUIT.r1cs              the whole file: counts, wires and coefficients are in range
     CIRCUIT.r1cs WITNESS.wtns the witness satisfies the circuit; else the first constraint that
-                              fails, with its terms
+                              fails, with its terms and their values (secret ones too:
+                              see --hide-values)
     KEY.zkey CIRCUIT.r1cs     sizes and the matrices A and B of the key are the circuit's
 
     A key from a stranger is worth its check: with points outside the subgroups a key can draw bits
@@ -89,12 +108,13 @@ def check(
     by_kind = dict(zip(kinds, files, strict=True))
     call = _CHECKS.get(frozenset(kinds))
     if call is None or len(by_kind) < len(files):
-        raise UsageError(f"cannot check {' with '.join(kinds)}: give {CAN_BE_CHECKED}")
+        elsewhere = "".join(f"; {_ELSEWHERE[kind]}" for kind in kinds if kind in _ELSEWHERE)
+        raise UsageError(f"cannot check {' with '.join(kinds)}: give {CAN_BE_CHECKED}{elsewhere}")
     if again and kinds != ["zkey"]:
         raise UsageError("--again is for a key alone: nothing else is remembered")
     with Progress(quiet) as progress:
         announce_compilation(quiet)
-        finding = call(by_kind, _Run(progress, Timeline(progress), threads, again))
+        finding = call(by_kind, _Run(progress, Timeline(progress), threads, again, not hide_values))
     for note in finding.notes:
         say(f"note: {note}")
     if not quiet:
@@ -113,10 +133,13 @@ def check(
 
 
 def _key(files: Files, run: _Run) -> _Finding:
-    from snarkcuda.cli.checked_key import read_checked_key
+    from snarkcuda.cpu.pool import Pool
+    from snarkcuda.groth16.checked_key import read_checked_key
     from snarkcuda.groth16.trust import key_warnings
 
-    checked = read_checked_key(files["zkey"], run.timeline, run.progress, run.threads, run.again)
+    with Pool(run.threads) as pool:
+        share = run.progress.attend(pool)
+        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share)
     key, found = checked.key, checked.record
     infinite = ", ".join(f"{name} {n}" for name, n in found.infinity.items() if n)
     seen = f" (as was found on {found.date}; the file is the same)" if checked.remembered else ""
@@ -148,16 +171,16 @@ def _witness_of_key(files: Files, run: _Run) -> _Finding:
         with Prover(key, threads=run.threads, progress=run.progress) as prover:
             run.progress.fraction = prover.fraction
             prover.prove(witness)
-    verdict = f"{witness.source} satisfies the circuit of {key.source}: a proof of it verifies"
+    verdict = (
+        f"a proof that {witness.source} satisfies the circuit of {key.source} verifies under that "
+        "key"
+    )
     found = key_warnings(key.verifying_key, key)
     return _Finding(verdict, {"curve": key.curve.file_name}, found, [])
 
 
 def _circuit(files: Files, run: _Run) -> _Finding:
-    from snarkcuda.formats.r1cs import read_r1cs
-
-    with run.timeline.stage("read circuit"):
-        r1cs = read_r1cs(files["r1cs"])
+    r1cs = _read_circuit(files, run)
     entries = sum(len(matrix.wires) for matrix in (r1cs.a, r1cs.b, r1cs.c))
     verdict = (
         f"{r1cs.source} is fine: {r1cs.n_constraints} constraints over {r1cs.n_wires} wires, "
@@ -172,40 +195,43 @@ def _circuit(files: Files, run: _Run) -> _Finding:
     return _Finding(verdict, record, [], [])
 
 
+def _read_circuit(files: Files, run: _Run) -> R1cs:
+    from snarkcuda.cpu.pool import Pool
+    from snarkcuda.formats.r1cs import read_r1cs
+
+    with Pool(1) as pool, run.timeline.stage("read circuit"):
+        return pool.call(read_r1cs, files["r1cs"])
+
+
 def _witness_of_circuit(files: Files, run: _Run) -> _Finding:
     from snarkcuda.circuits.satisfied import explain_row, first_unsatisfied
     from snarkcuda.cpu.pool import Pool
     from snarkcuda.errors import UnsatisfiedError
-    from snarkcuda.formats.r1cs import read_r1cs
     from snarkcuda.formats.wtns import read_witness
 
-    with run.timeline.stage("read circuit"):
-        r1cs = read_r1cs(files["r1cs"])
-    witness = read_witness(files["wtns"])
+    r1cs, witness = _read_circuit(files, run), read_witness(files["wtns"])
     with Pool(run.threads) as pool, run.timeline.stage("check constraints"):
         run.progress.fraction = pool.fraction
         row = first_unsatisfied(pool, r1cs, witness)
     if row is not None:
-        raise UnsatisfiedError(
-            f"{witness.source} does not satisfy {r1cs.source}: {explain_row(r1cs, witness, row)}"
-        )
+        told = explain_row(r1cs, witness, row, run.show_values)
+        raise UnsatisfiedError(f"{witness.source} does not satisfy {r1cs.source}: {told}")
     verdict = f"{witness.source} satisfies the {r1cs.n_constraints} constraints of {r1cs.source}"
     record = {"curve": r1cs.curve.file_name, "constraints": r1cs.n_constraints}
     return _Finding(verdict, record, [], [])
 
 
 def _key_of_circuit(files: Files, run: _Run) -> _Finding:
-    from snarkcuda.formats.r1cs import read_r1cs
+    from snarkcuda.cpu.pool import Pool
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.check_circuit import check_circuit
     from snarkcuda.groth16.trust import key_warnings
 
     with run.timeline.stage("read key"):
         key = read_zkey(files["zkey"])
-    with run.timeline.stage("read circuit"):
-        r1cs = read_r1cs(files["r1cs"])
-    with run.timeline.stage("compare A and B"):
-        check_circuit(key, r1cs)
+    r1cs = _read_circuit(files, run)
+    with Pool(1) as pool, run.timeline.stage("compare A and B"):
+        pool.call(check_circuit, key, r1cs)
     entries = len(key.coefficients)
     verdict = f"{key.source} has the sizes and the {entries} entries of A and B of {r1cs.source}"
     record = {"curve": key.curve.file_name, "entries": entries}

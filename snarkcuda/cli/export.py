@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +28,8 @@ def export() -> None:
 @click.argument("key")
 @click.argument("vk")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
-def vk(key: str, vk: str, as_json: bool) -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
+def vk(key: str, vk: str, as_json: bool, quiet: bool) -> None:
     """Write the verifying key of the zkey KEY to VK, as verification_key.json.
 
     The text is that of `snarkjs zkey export verificationkey KEY VK`, byte for byte, e(alpha, beta)
@@ -53,7 +55,7 @@ def vk(key: str, vk: str, as_json: bool) -> None:
     from snarkcuda.groth16.trust import key_warnings
 
     check_outputs([vk], inputs=[key])
-    announce_compilation(quiet=False)
+    announce_compilation(quiet)
     proving_key = read_zkey(key)
     verifying_key = proving_key.verifying_key
 
@@ -63,11 +65,13 @@ def vk(key: str, vk: str, as_json: bool) -> None:
     check_verifying_key(verifying_key)
     write_verifying_key(vk, verifying_key, alphabeta_12(verifying_key), inputs=[key])
     curve, n_public = verifying_key.curve, verifying_key.n_public
-    say(f"wrote {vk}: the verifying key of {key}, over {curve.name}, public signals: {n_public}")
-    warnings = key_warnings(verifying_key, proving_key)
-    warn(key, warnings)
+    if not quiet:
+        what = f"the verifying key of {key}, over {curve.name}, public signals: {n_public}"
+        say(f"wrote {vk}: {what}")
+    untrusted = key_warnings(verifying_key, proving_key)
+    warn(key, untrusted)
     if as_json:
-        record = {"vk": vk, "curve": curve.file_name, "public": n_public, "warnings": warnings}
+        record = {"vk": vk, "curve": curve.file_name, "public": n_public, "warnings": untrusted}
         answer(json.dumps(record))
 
 
@@ -78,7 +82,9 @@ def vk(key: str, vk: str, as_json: bool) -> None:
 @click.option(
     "--vk", help="A verification_key.json: verify first, write nothing for a false proof."
 )
-def calldata(public: str, proof: str, out: str, vk: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout instead.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
+def calldata(public: str, proof: str, out: str, vk: str | None, as_json: bool, quiet: bool) -> None:
     """Write PUBLIC and PROOF as the arguments of a Solidity verifier's verifyProof.
 
     The text is that of `snarkjs zkey export soliditycalldata PUBLIC PROOF`; it goes to
@@ -89,6 +95,8 @@ def calldata(public: str, proof: str, out: str, vk: str | None) -> None:
     Checked: both files as `verify` reads them, each signal below r, and that the proof is over
     BN254 (bn128): Ethereum's precompiles of EIP-196 and EIP-197 know no other curve. The number of
     signals, the points and the proof itself are checked only with --vk.
+
+    --json prints one object: calldata, out, public; or error (kind, message) and exit_code.
 
     Exit codes: 0 done; 2 bad input, a false proof (with --vk), or OUT cannot be written; 3 device
     or memory trouble; 70 a fault in snarkcuda.
@@ -113,25 +121,33 @@ def calldata(public: str, proof: str, out: str, vk: str | None) -> None:
     inputs = [proof, public]
     if vk is not None:
         inputs.append(vk)
-        _verify(vk, public, signals, proof, candidate)
-    if out == "-":
+        _verify(vk, public, signals, proof, candidate, quiet)
+    if out != "-":
+        write_outputs({out: f"{text}\n".encode()}, inputs)
+        if not quiet:
+            say(f"wrote {out}: arguments of verifyProof, public signals: {len(signals)}")
+    if as_json:
+        answer(json.dumps({"calldata": text, "out": out, "public": len(signals)}))
+    elif out == "-":
         answer(text)
-        return
-    write_outputs({out: f"{text}\n".encode()}, inputs)
-    say(f"wrote {out}: arguments of verifyProof, public signals: {len(signals)}")
 
 
-def _verify(vk: str, public: str, signals: list[int], proof: str, candidate: Proof) -> None:
+def _verify(
+    vk: str, public: str, signals: list[int], proof: str, candidate: Proof, quiet: bool
+) -> None:
     from snarkcuda.cli.report import announce_compilation
     from snarkcuda.formats.vkey_json import read_verifying_key
-    from snarkcuda.groth16.trust import key_warnings
+    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
 
-    announce_compilation(quiet=False)
+    announce_compilation(quiet)
     key = read_verifying_key(vk, candidate.curve)
 
     from snarkcuda.groth16.verify import verify
 
-    if not verify(key, signals, candidate):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForgeableKeyWarning)  # said below
+        valid = verify(key, signals, candidate)
+    if not valid:
         raise MismatchError(
             f"{proof} does not prove {public} under {vk}, nothing was written: a contract would "
             "refuse it; do the three come from one circuit and one run?"

@@ -75,11 +75,13 @@ def generate(
     announce_compilation(quiet)
 
     from snarkcuda.circuits.synthetic import share_of_bits
+    from snarkcuda.cpu.pool import Pool
     from snarkcuda.formats.r1cs import r1cs_chunks
     from snarkcuda.formats.wtns import witness_chunks
 
     make = getattr(import_module(f"snarkcuda.circuits.{KINDS[kind]}"), KINDS[kind])
-    r1cs, assignment = make(curve, n, seed)
+    with Pool(1) as pool:  # a thread beside ours, which hears Ctrl-C
+        r1cs, assignment = pool.call(make, curve, n, seed)
     write_outputs(
         {circuit: r1cs_chunks(r1cs), witness: witness_chunks(assignment)},
         committed=results_are_written,
@@ -88,7 +90,8 @@ def generate(
     if not quiet:
         say(
             f"wrote {circuit} and {witness}: {n} constraints over {curve.name}, {r1cs.n_wires} "
-            f"wires, {bits:.1%} of them 0 or 1; for benchmarks only"
+            f"wires, {bits:.1%} of them 0 or 1, 2^{r1cs.domain_size.bit_length() - 1} rows; for "
+            "benchmarks only"
         )
     if as_json:
         record = {

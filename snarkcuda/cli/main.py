@@ -13,6 +13,7 @@ import sys
 import traceback
 import warnings
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -40,7 +41,8 @@ def cli() -> None:
     """Groth16 proofs from circom and snarkjs files, on BN254 and BLS12-381.
 
     Words for people go to stderr, results to files; `--json` prints a record on stdout. Exit codes:
-    0 done, 1 the proof is false (verify), 2 bad input, 3 device or memory trouble, 130 interrupted.
+    0 done, 1 the proof is false (verify), 2 bad input, 3 device or memory trouble, 70 a fault in
+    snarkcuda, 130 interrupted, 143 terminated.
     """
 
 
@@ -81,6 +83,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         # numba turns an interrupt that meets it while it compiles into errors of its own.
         if was_interrupted():
             end_interrupted()
+        if not hasattr(sys.modules.get("numba"), "njit") and _while_importing(error):
+            message = f"numba cannot be imported ({error}): see `snarkcuda doctor`"
+            sys.exit(_fail(arguments, "DeviceError", message, 3))
         say(traceback.format_exc(), end="")
         message = f"a fault in snarkcuda, not in your files ({error}): please report the above"
         code = _fail(arguments, type(error).__name__, message, 70)
@@ -93,6 +98,12 @@ def _fail(arguments: list[str], kind: str, message: str, code: int) -> int:
         with suppress(SnarkcudaError, OSError):  # the exit code says it too
             answer(json.dumps({"error": {"kind": kind, "message": message}, "exit_code": code}))
     return code
+
+
+def _while_importing(error: BaseException) -> bool:
+    """Whether an exception comes out of numba's own import."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any("numba" in Path(frame.filename).parts for frame in frames)
 
 
 def _show_warning(message: Warning | str, *_rest: object, **_more: object) -> None:

@@ -70,7 +70,7 @@ def prove(
       snarkcuda prove circuit.zkey witness.wtns proof.json public.json
       snarkcuda prove circuit.zkey witness.wtns proof.json public.json --threads 4 --quiet
     """
-    from snarkcuda.cli.report import Progress, announce_compilation, stage_table
+    from snarkcuda.cli.report import Progress, announce_compilation, stage_records, stage_table
     from snarkcuda.formats.output import check_outputs, write_outputs
     from snarkcuda.formats.proof_json import proof_to_json
     from snarkcuda.formats.public_json import public_to_json
@@ -86,10 +86,13 @@ def prove(
         timeline = Timeline(progress)
         notes: list[str] = []
         if check_key:
-            from snarkcuda.cli.checked_key import read_checked_key
+            from snarkcuda.cpu.pool import Pool
+            from snarkcuda.groth16.checked_key import read_checked_key
 
-            found = read_checked_key(key, timeline, progress, threads)
-            proving_key, notes = found.key, found.notes
+            with Pool(threads) as pool:
+                share = progress.attend(pool)
+                checked_key = read_checked_key(key, timeline, pool, share=share)
+            proving_key, notes = checked_key.key, checked_key.notes
         else:
             with timeline.stage("read key"):
                 proving_key = read_zkey(key)
@@ -130,13 +133,15 @@ def prove(
         )
     for note in notes:
         say(f"note: {note}")
-    untrusted = key_warnings(proving_key.verifying_key, proving_key)
-    warn(key, untrusted)
+    found = key_warnings(proving_key.verifying_key, proving_key)
     if not result.zero_knowledge:
-        say(
-            "WARNING: --seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows "
-            "or guesses the seed can learn about the witness. Never publish it."
+        found.append(
+            "--seed fixed the randomness: this proof is NOT zero-knowledge. Whoever knows or "
+            "guesses the seed can learn about the witness. Never publish it."
         )
+    if not result.checked:
+        found.append("--no-check: this proof was not verified, it may be false")
+    warn(key, found)
     if as_json:
         record = {
             "proof": proof,
@@ -146,8 +151,8 @@ def prove(
             "checked": result.checked,
             "zero_knowledge": result.zero_knowledge,
             "seconds": total,
-            "stages": [{"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in stages],
-            "warnings": untrusted,
+            "stages": stage_records(stages),
+            "warnings": found,
             "version": __version__,
         }
         answer(json.dumps(record))

@@ -8,9 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from snarkcuda.cli.words import say
 from snarkcuda.groth16.timeline import Stage
+
+if TYPE_CHECKING:
+    from snarkcuda.cpu.pool import Pool
 
 
 class Progress:
@@ -31,6 +35,17 @@ class Progress:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._tick, daemon=True)
         self.fraction: Callable[[], float | None] = lambda: None
+
+    def attend(self, pool: Pool) -> Callable[[float], None]:
+        """Show what the pool counts, or else the share that the function returned is told."""
+        told = 0.0
+
+        def share(value: float) -> None:
+            nonlocal told
+            told = value
+
+        self.fraction = lambda: pool.fraction() or (told if told < 1 else None)
+        return share
 
     def __call__(self, stage: str) -> None:
         """A stage begins."""
@@ -70,7 +85,7 @@ def announce_compilation(quiet: bool) -> None:
     class Announce(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             logger.removeHandler(self)
-            message = "compiling kernels: the first run of a version takes about half a minute"
+            message = "compiling kernels, once: up to half a minute for each curve and kind of work"
             say(message)
 
     logger = logging.getLogger("snarkcuda.jit")
@@ -92,3 +107,8 @@ def stage_table(stages: Sequence[Stage], total: float) -> str:
         lines.append(f"{name} {stage.seconds * 1e3:>10.1f} {share:>7} {n_bytes:>10}".rstrip())
     lines.append(f"{'total':<{width}} {total * 1e3:>10.1f}")
     return "\n".join(lines)
+
+
+def stage_records(stages: Sequence[Stage]) -> list[dict[str, object]]:
+    """Stages as `--json` prints them."""
+    return [{"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in stages]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 
 import click
 
@@ -68,7 +67,7 @@ def setup(
     powers, key_file = None if research else files[0], files[-1]
     inputs = [file for file in (circuit, powers) if file is not None]
 
-    from snarkcuda.cli.report import Progress, announce_compilation, stage_table
+    from snarkcuda.cli.report import Progress, announce_compilation, stage_records, stage_table
     from snarkcuda.formats.output import check_outputs, write_outputs
     from snarkcuda.formats.zkey import zkey_chunks
     from snarkcuda.groth16.timeline import Timeline
@@ -78,20 +77,14 @@ def setup(
         announce_compilation(quiet)
         timeline = Timeline(progress)
         progress("load kernels")
-        from snarkcuda.groth16.setup import setup as make_key
-        from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+        from snarkcuda.cpu.pool import Pool
+        from snarkcuda.groth16.setup import setup_on
+        from snarkcuda.groth16.trust import key_warnings
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ForgeableKeyWarning)  # said below
-            key = make_key(
-                circuit,
-                powers,
-                research=research,
-                seed=None if seed is None else os.fsencode(seed),
-                threads=threads,
-                timeline=timeline,
-                attend=lambda pool: setattr(progress, "fraction", pool.fraction),
-            )
+        with Pool(threads) as pool:
+            progress.fraction = pool.fraction
+            encoded = None if seed is None else os.fsencode(seed)
+            key = setup_on(pool, timeline, circuit, powers, encoded)
         with timeline.stage("write"):
             write_outputs({key_file: zkey_chunks(key)}, inputs, committed=results_are_written)
     total = time.perf_counter() - BEGAN
@@ -117,9 +110,7 @@ def setup(
             "circuit_hash": None if research else key.circuit_hash.hex(),
             "research": research,
             "seconds": total,
-            "stages": [
-                {"name": s.name, "seconds": s.seconds, "bytes": s.n_bytes} for s in timeline.stages
-            ],
+            "stages": stage_records(timeline.stages),
             "warnings": untrusted,
             "version": __version__,
         }

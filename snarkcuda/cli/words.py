@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterable
@@ -59,3 +60,6 @@ def open_standard_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor: this one
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A file's name need not be text; a strict stdout would end in a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")

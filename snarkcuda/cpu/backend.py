@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.cpu import matvec, msm, ntt
+from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool, Stop, submit
-from snarkcuda.curve import points
 from snarkcuda.curve.params import Group
 from snarkcuda.errors import NotOnCurveError
 from snarkcuda.field import arrays
@@ -29,8 +29,6 @@ from snarkcuda.groth16.timeline import Timeline
 
 T = TypeVar("T")
 Handle = Future  # `result()` waits, and raises what the operation raised
-
-_CHECK_CHUNK = 1 << 14  # points checked by one call
 
 
 @dataclass(frozen=True)
@@ -103,16 +101,12 @@ class CpuBackend:
         return ResidentKey(key, matrices, tables, *resident)
 
     def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:
-        def check(start: int) -> int | None:
-            stop = min(start + _CHECK_CHUNK, len(query))
-            return points.first_off_curve(group, query, start, stop)
-
-        for index in self.pool.map(check, range(0, len(query), _CHECK_CHUNK)):
-            if index is not None:
-                raise NotOnCurveError(
-                    f"{key.source}: point {index} of the {name} is not on {group.name}: the key is "
-                    "damaged; download it or make it again"
-                )
+        index = first_off_curve(self.pool, group, query)
+        if index is not None:
+            raise NotOnCurveError(
+                f"{key.source}: point {index} of the {name} is not on {group.name}: the key is "
+                "damaged; download it or make it again"
+            )
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""

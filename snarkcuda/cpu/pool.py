@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -160,17 +161,27 @@ class Pool:
             return None
         return min(1.0, float(run.tasks[_NEXT]) / float(run.tasks[_TOTAL]))
 
-    def map(self, call: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
-        """`call(item)` for each item, on all threads; worth it where the calls release the GIL."""
+    def map(self, call: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+        """`call(item)` for each item, on all threads; worth it where the calls release the GIL.
+
+        Results come in order, few of them waiting at a time; leaving the iterator ends the rest.
+        """
         self._check_process()
-        futures: list[Future[T]] = []
+        waiting: deque[Future[T]] = deque()
         try:
             for item in items:
-                futures.append(submit(self._executor, call, item))
-            return [future.result() for future in futures]
-        except BaseException:
-            wait([future for future in futures if not future.cancel()])
-            raise
+                if len(waiting) >= 4 * self.threads:
+                    yield waiting.popleft().result()
+                waiting.append(submit(self._executor, call, item))
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            wait([future for future in waiting if not future.cancel()])
+
+    def call(self, call: Callable[..., T], *args: Any) -> T:
+        """`call(*args)` on a thread of the pool, so that the caller's Python hears Ctrl-C."""
+        (result,) = self.map(lambda _: call(*args), [None])
+        return result
 
     def close(self) -> None:
         """End the threads; running work is waited for."""

@@ -54,7 +54,7 @@ class Group:
         return self.field.level == 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
     """A pairing-friendly curve as Groth16 uses it.
 
@@ -80,6 +80,9 @@ class Curve:
     divisive_twist: bool
     g1_generator: tuple[int, int]
     g2_generator: tuple[Fp2Int, Fp2Int]
+
+    def __repr__(self) -> str:
+        return self.name
 
     @cached_property
     def g1(self) -> Group:

@@ -9,7 +9,8 @@ be read-only views of a memory-mapped file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -99,3 +100,11 @@ def first_not_canonical(field: PrimeField, array: U64Array, block: int = 1 << 16
         if too_large.any():
             return start + int(ties[np.argmax(too_large)])
     return None
+
+
+def zero_rows(array: U64Array, block: int = 1 << 16) -> Iterator[int]:
+    """Indices along the first axis at which everything is 0: points at infinity, in a query."""
+    rows = array.reshape(len(array), math.prod(array.shape[1:]))
+    for start in range(0, len(rows), block):
+        found = np.flatnonzero(~rows[start : start + block].any(axis=1))
+        yield from (start + found).tolist()

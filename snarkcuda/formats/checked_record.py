@@ -6,8 +6,8 @@
     mac = BLAKE2b-256(secret; u64 size | the key's bytes | the record without its mac)
 
 The secret is this user's alone (`user_secret`): a record that came along with a downloaded key, or
-that another user made, proves nothing and is told from our own. A new `format` is due whenever a
-check becomes stricter, so that older records no longer count.
+that another user made, proves nothing and is told from our own. Nor does one of another version
+count: its check may have been less strict.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import hashlib
 import hmac
 import json
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from snarkcuda import __version__
 from snarkcuda.errors import FormatError, OutputError
-from snarkcuda.formats.opening import FilePath, U8Array, kind_of_mode, map_input, shown
-from snarkcuda.formats.output import write_outputs
+from snarkcuda.formats.opening import FilePath, U8Array, kind_of_mode, shown
 from snarkcuda.formats.strict_json import read_json
 
 FORMAT = 1
@@ -61,18 +61,14 @@ class KeyMac:
     """The keyed digest of a key's bytes, which signs records of its check.
 
     Args:
-        path: the key; the whole file is read.
+        data: the key's bytes, all of them.
         secret: see `user_secret`.
         share: called with the share of the file that has been read.
-
-    Raises:
-        FormatError: the file cannot be read.
     """
 
     def __init__(
-        self, path: FilePath, secret: bytes, share: Callable[[float], None] = lambda _: None
+        self, data: U8Array, secret: bytes, share: Callable[[float], None] = lambda _: None
     ) -> None:
-        data: U8Array = map_input(path)
         self.size = len(data)
         self._state = hashlib.blake2b(digest_size=32, key=secret, person=_PURPOSE)
         self._state.update(self.size.to_bytes(8, "little"))
@@ -87,8 +83,10 @@ class KeyMac:
         return state.hexdigest()
 
     def accepts(self, record: CheckedRecord, mac: str) -> bool:
-        """Whether the secret's owner made the record, for these bytes."""
-        return hmac.compare_digest(self.of(record).encode(), mac.encode(errors="replace"))
+        """Whether the secret's owner made the record, with this version, for these bytes."""
+        return record.snarkcuda == __version__ and hmac.compare_digest(
+            self.of(record).encode(), mac.encode(errors="replace")
+        )
 
 
 def record_path(key: FilePath) -> str:
@@ -123,17 +121,18 @@ def read_record(key: FilePath) -> tuple[CheckedRecord, str] | None:
 def write_record(key: FilePath, record: CheckedRecord, mac: str) -> None:
     """Write the record beside its key, atomically.
 
+    Whatever stands at the record's name is replaced and never written through: a link that came
+    with a key would lead us to overwrite another file.
+
     Raises:
-        OutputError: it cannot be written, or what is there is no regular file: a link that came
-            with a key would lead us to overwrite another file.
+        OutputError: it cannot be written.
     """
     path = record_path(key)
-    try:
-        _check_place(path)
-    except FormatError as error:
-        raise OutputError(f"cannot write {shown(path)}: {error}") from error
     text = json.dumps({**_fields(record), "mac": mac}, indent=1) + "\n"
-    write_outputs({path: text.encode()}, inputs=[key])
+    try:
+        _replace(Path(path), text.encode(), 0o666)
+    except OSError as error:
+        raise OutputError(f"cannot write {shown(path)}: {error.strerror}") from error
 
 
 def user_secret(directory: Path) -> bytes:
@@ -149,7 +148,7 @@ def user_secret(directory: Path) -> bytes:
     try:
         secret = _read_secret(path)
         if secret is None:
-            _make_secret(path)
+            _replace(path, os.urandom(SECRET_BYTES), 0o600)
             secret = _read_secret(path)  # another process may have been the last to write
     except OSError as error:
         raise OutputError(f"cannot keep a secret in {path}: {error.strerror}") from error
@@ -184,13 +183,15 @@ def _read_secret(path: Path) -> bytes | None:
     return secret if len(secret) == SECRET_BYTES else None
 
 
-def _make_secret(path: Path) -> None:
-    """Write aside, mode 0600 from the first byte on, and rename; what was there is replaced."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{SECRET_NAME}-", dir=path.parent)
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    """Write aside, with no more than `mode` from the first byte on, and rename."""
+    temporary = path.with_name(f".snarkcuda-{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(os.urandom(SECRET_BYTES))
+            file.write(content)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

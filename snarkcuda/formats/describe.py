@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.field.arrays import U64Array
+from snarkcuda.circuits.r1cs import domain_size
+from snarkcuda.field.arrays import U64Array, zero_rows
 from snarkcuda.formats.identify import file_kind
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.proof_json import read_proof
@@ -58,7 +59,7 @@ def _zkey(path: FilePath) -> Description:
         "constraints": max(0, rows - key.n_public - 1),
         "domain": key.domain_size,
         "coefficients": len(key.coefficients),
-        "points_at_infinity": {name: count_infinity(query) for name, query in queries.items()},
+        "points_at_infinity": {name: _count_infinity(query) for name, query in queries.items()},
         "sections": [
             {
                 "id": number,
@@ -72,13 +73,8 @@ def _zkey(path: FilePath) -> Description:
     }
 
 
-def count_infinity(points: U64Array, block: int = 1 << 16) -> int:
-    """How many points of a query are infinity (all zero)."""
-    rows = points.reshape(len(points), int(np.prod(points.shape[1:])))
-    return sum(
-        int(np.count_nonzero(~rows[start : start + block].any(axis=1)))
-        for start in range(0, len(rows), block)
-    )
+def _count_infinity(points: U64Array) -> int:
+    return sum(1 for _ in zero_rows(points))
 
 
 def _wtns(path: FilePath) -> Description:
@@ -99,6 +95,7 @@ def _wtns(path: FilePath) -> Description:
 
 def _r1cs(path: FilePath) -> Description:
     header = read_r1cs_header(path)
+    rows = domain_size(header.n_constraints, header.n_outputs + header.n_public_inputs)
     return {
         "curve": header.curve.file_name,
         "wires": header.n_wires,
@@ -106,6 +103,8 @@ def _r1cs(path: FilePath) -> Description:
         "public_inputs": header.n_public_inputs,
         "private_inputs": header.n_private_inputs,
         "constraints": header.n_constraints,
+        "domain": rows,
+        "power": rows.bit_length() - 1,  # of the smallest powers of tau that serve it
     }
 
 
@@ -135,7 +134,7 @@ def _verification_key(path: FilePath) -> Description:
     return {
         "curve": key.curve.file_name,
         "public": key.n_public,
-        "ic_points_at_infinity": count_infinity(key.ic),
+        "ic_points_at_infinity": _count_infinity(key.ic),
         "warnings": key_warnings(key),
     }
 

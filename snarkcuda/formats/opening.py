@@ -88,7 +88,7 @@ def read_input(path: FilePath, limit: int, what: str) -> bytes:
     with open_input(path) as file:
         try:
             size = os.fstat(file.fileno()).st_size
-            data = file.read(limit + 1) if size <= limit else b""
+            data = file.read(limit + 1) or b"" if size <= limit else b""
         except OSError as error:
             raise FormatError(f"cannot read {shown(path)}: {error.strerror}") from error
     if size > limit or len(data) > limit:

@@ -13,17 +13,19 @@ from snarkcuda.formats.strict_json import read_json
 MAX_BYTES = 1 << 24  # a signal has about 80
 
 
-def read_public(path: FilePath, curve: Curve, n_public: int | None = None) -> list[int]:
+def read_public(
+    path: FilePath, curve: Curve | None = None, n_public: int | None = None
+) -> list[int]:
     """Read the public signals.
 
     Args:
         path: a public.json.
-        curve: the curve whose scalar field they are in.
+        curve: the curve whose scalar field they are in; None leaves the range to `verify`.
         n_public: how many the key expects, if it is known: a file far too long for them is then
             refused before it is parsed. The count itself is for `verify` to compare.
 
     Returns:
-        The signals, canonical (below r), in order.
+        The signals in order, canonical (below r) where the curve is given.
 
     Raises:
         FormatError: bad JSON, no list, or a signal that is no integer.
@@ -34,7 +36,10 @@ def read_public(path: FilePath, curve: Curve, n_public: int | None = None) -> li
     else:
         limit = min(MAX_BYTES, 1024 + 128 * n_public)  # 78 digits, quotes, a comma, an indent
         root = read_json(path, limit, f"{n_public} public signals")
-    return [signal.scalar(curve.fr, "r") for signal in root.items(name="signal")]
+    signals = root.items(name="signal")
+    if curve is None:
+        return [signal.integer() for signal in signals]
+    return [signal.scalar(curve.fr, "r") for signal in signals]
 
 
 def public_to_json(signals: Iterable[int]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from snarkcuda.circuits.checks import check_r1cs
-from snarkcuda.circuits.r1cs import R1cs, SparseRows
+from snarkcuda.circuits.r1cs import R1cs, SparseRows, check_rows
 from snarkcuda.errors import FormatError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import first_not_canonical, from_ints
@@ -58,6 +58,8 @@ def read_r1cs(path: FilePath) -> R1cs:
     """
     file = SectionFile(path, R1CS)
     header = circuit_header(file)
+    n_public = header.n_outputs + header.n_public_inputs
+    check_rows(header.curve, header.n_constraints, n_public, file.file)
     for number in (4, 5):
         if number in file.table and file.section(number).data.any():
             raise file.section(number).error(

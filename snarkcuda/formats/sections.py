@@ -34,6 +34,15 @@ MAGIC_NAMES = {
 }
 
 
+def foreign(start: bytes) -> str:
+    """What a file is that starts with these bytes, if it is no section file."""
+    if start.lstrip()[:1] in (b"{", b"["):
+        return "JSON (circom's witness calculator makes a witness of a circuit's inputs)"
+    if start in (b"prag", b"temp", b"incl"):
+        return "a circom source, it seems (compile it with `circom --r1cs --wasm`)"
+    return f"no file of this kind (it starts with {start!r})"
+
+
 @dataclass(frozen=True)
 class SectionKind:
     """What a section is called in messages, and what it is for."""
@@ -99,6 +108,7 @@ class SectionFile:
 
     Attributes:
         file: its name as messages show it.
+        data: its bytes, a read-only view of the map.
         size: its length in bytes.
         table: (offset, length) of each section's bytes by id, in the order of the file.
     """
@@ -112,8 +122,8 @@ class SectionFile:
         """
         self.file = shown(path)
         self.layout = layout
-        self._data = map_input(path)
-        self.size = len(self._data)
+        self.data = map_input(path)
+        self.size = len(self.data)
         count = self._file_header()
         self.table: dict[int, tuple[int, int]] = {}
         end = FILE_HEADER
@@ -126,14 +136,14 @@ class SectionFile:
             )
 
     def _integer(self, offset: int, size: int) -> int:
-        return int.from_bytes(self._data[offset : offset + size].tobytes(), "little")
+        return int.from_bytes(self.data[offset : offset + size].tobytes(), "little")
 
     def _file_header(self) -> int:
         """Check magic, version and the number of sections; return the latter."""
-        magic = self._data[:4].tobytes()
+        magic = self.data[:4].tobytes()
         wanted = MAGIC_NAMES[self.layout.magic]
         if magic != self.layout.magic[: len(magic)] or not magic:
-            what = MAGIC_NAMES.get(magic, f"no file of this kind (it starts with {magic!r})")
+            what = MAGIC_NAMES.get(magic) or foreign(magic)
             raise FormatError(f"{self.file} is {what}; {wanted} is needed here")
         if self.size < FILE_HEADER:
             raise FormatError(
@@ -179,7 +189,7 @@ class SectionFile:
 
     def raw(self, offset: int, count: int) -> bytes:
         """`count` bytes from an offset of the file on, fewer at its end."""
-        return self._data[offset : offset + count].tobytes()
+        return self.data[offset : offset + count].tobytes()
 
     def label(self, number: int) -> str:
         """A section's number and name: "section 5 (A query)"."""
@@ -198,4 +208,4 @@ class SectionFile:
                 "the file is probably unfinished; make it again"
             )
         offset, length = self.table[number]
-        return Section(self.file, self.label(number), offset, self._data[offset : offset + length])
+        return Section(self.file, self.label(number), offset, self.data[offset : offset + length])

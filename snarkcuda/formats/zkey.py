@@ -22,6 +22,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from snarkcuda.errors import FormatError
 from snarkcuda.field.arrays import from_ints
 from snarkcuda.formats.checked_arrays import read_coefficients, read_points
 from snarkcuda.formats.opening import FilePath
@@ -56,7 +57,11 @@ def read_zkey(path: FilePath) -> ProvingKey:
     Cost: reads the file once, at memory speed; nothing is copied.
     Source: snarkjs 0.7, src/zkey_utils.js.
     """
-    file = SectionFile(path, ZKEY)
+    return zkey_in(SectionFile(path, ZKEY))
+
+
+def zkey_in(file: SectionFile) -> ProvingKey:
+    """The key in an open zkey file; errors are those of `read_zkey`."""
     header = read_key_header(file)
     curve, counts, points = header.curve, header.point_counts(), header.points
     sections = {number: file.section(number) for number in counts}
@@ -120,6 +125,8 @@ def write_zkey(path: FilePath, key: ProvingKey, inputs: Sequence[FilePath] = ())
 def zkey_chunks(key: ProvingKey) -> Iterator[Chunk]:
     """The bytes of a zkey file, in order, as chunks."""
     curve, vk = key.curve, key.verifying_key
+    if len(key.circuit_hash) != 64:
+        raise FormatError(f"{key.source}: a circuit hash has 64 bytes, not {len(key.circuit_hash)}")
     n8q, n8r = 8 * curve.fq.limbs, 8 * curve.fr.limbs
     header: list[Chunk] = [
         struct.pack("<I", n8q),

@@ -19,14 +19,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from snarkcuda.circuits.columns import by_column
-from snarkcuda.circuits.r1cs import R1cs, SparseRows
+from snarkcuda.circuits.columns import Columns, by_column
+from snarkcuda.circuits.r1cs import R1cs, check_size
+from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve import points
 from snarkcuda.curve.params import Group
 from snarkcuda.errors import NotOnCurveError
-from snarkcuda.field.arrays import U64Array, from_ints
+from snarkcuda.field.arrays import U64Array, from_ints, zero_rows
 from snarkcuda.formats.ptau import (
     ALPHA_TAU_G1,
     BETA_G2,
@@ -40,10 +41,7 @@ from snarkcuda.formats.ptau import (
 from snarkcuda.groth16.circuit_hash import circuit_hash
 from snarkcuda.groth16.coefficients import key_coefficients
 from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
-from snarkcuda.groth16.research_key import check_size
 from snarkcuda.groth16.timeline import Timeline
-
-_CHECK_CHUNK = 1 << 14  # points checked by one call
 
 
 def ceremony_key(r1cs: R1cs, powers: PowersOfTau, pool: Pool, timeline: Timeline) -> ProvingKey:
@@ -57,8 +55,9 @@ def ceremony_key(r1cs: R1cs, powers: PowersOfTau, pool: Pool, timeline: Timeline
 
     Raises:
         MismatchError: another curve, or too few powers.
-        NotInFieldError, NotOnCurveError: a point of the powers is broken. The subgroup is not
-            checked here (`snarkcuda check KEY` does), nor that the powers are powers.
+        NotInFieldError, NotOnCurveError: a point of the powers is not canonical, off its curve or
+            infinity. Subgroups and pairings are for `snarkcuda check KEY`; that the powers are
+            powers of one tau is for `snarkjs powersoftau verify`.
     """
     curve, n = r1cs.curve, r1cs.domain_size
     check_size(r1cs)
@@ -84,22 +83,26 @@ def ceremony_key(r1cs: R1cs, powers: PowersOfTau, pool: Pool, timeline: Timeline
             (g2, "Lagrange tau", tau_g2),
             (g1, "Lagrange tau (twice the size)", h_query),
         ):
-            _check_on_curve(pool, group, part, f"{powers.source}: {name}")
+            _check_points(pool, group, part, f"{powers.source}: {name}")
     with timeline.stage("group by wire"):
-        public_a = _with_public_rows(r1cs)
-        a, b, c = (by_column(m, r1cs.n_wires) for m in (public_a, r1cs.b, r1cs.c))
+        a, b, c = (
+            (pool.call(by_column, matrix, r1cs.n_wires), matrix.values)
+            for matrix in (r1cs.a, r1cs.b, r1cs.c)
+        )
+        public = _public_rows(r1cs)
     queries = {}
     for name, group, summands in (
-        ("A query (G1)", g1, [Summand(a, public_a.values, tau)]),
-        ("B1 query (G1)", g1, [Summand(b, r1cs.b.values, tau)]),
-        ("B2 query (G2)", g2, [Summand(b, r1cs.b.values, tau_g2)]),
+        ("A query (G1)", g1, [Summand(*a, tau), Summand(*public, tau)]),
+        ("B1 query (G1)", g1, [Summand(*b, tau)]),
+        ("B2 query (G2)", g2, [Summand(*b, tau_g2)]),
         (
             "IC and L query (G1)",
             g1,
             [
-                Summand(a, public_a.values, beta_tau),
-                Summand(b, r1cs.b.values, alpha_tau),
-                Summand(c, r1cs.c.values, tau),
+                Summand(*a, beta_tau),
+                Summand(*public, beta_tau),
+                Summand(*b, alpha_tau),
+                Summand(*c, tau),
             ],
         ),
     ):
@@ -107,7 +110,7 @@ def ceremony_key(r1cs: R1cs, powers: PowersOfTau, pool: Pool, timeline: Timeline
             queries[name] = column_sums(pool, group, r1cs.n_wires, summands)
     mixed, first_private = queries["IC and L query (G1)"], r1cs.n_public + 1
     with timeline.stage("coefficients"):
-        coefficients = key_coefficients(r1cs)
+        coefficients = pool.call(key_coefficients, r1cs)
     generator_g1, generator_g2 = (points.encode(g, [g.generator])[0] for g in (g1, g2))
     source = f"key of {r1cs.source}"
     verifying_key = VerifyingKey(
@@ -139,25 +142,20 @@ def ceremony_key(r1cs: R1cs, powers: PowersOfTau, pool: Pool, timeline: Timeline
         return replace(key, circuit_hash=circuit_hash(pool, key, powers))
 
 
-def _with_public_rows(r1cs: R1cs) -> SparseRows:
-    """A with its rows for the constant and the public wires: A[n_constraints + s, s] = 1."""
-    wires = np.arange(r1cs.n_public + 1, dtype=np.uint32)
-    ones = from_ints([1] * len(wires), r1cs.curve.fr.limbs)
-    starts = len(r1cs.a.wires) + 1 + np.arange(len(wires), dtype=np.int64)
-    return SparseRows(
-        np.concatenate([r1cs.a.start, starts]),
-        np.concatenate([r1cs.a.wires, wires]),
-        np.concatenate([r1cs.a.values, ones]),
-    )
+def _public_rows(r1cs: R1cs) -> tuple[Columns, U64Array]:
+    """A's rows for the constant and the public wires: A[n_constraints + s, s] = 1."""
+    count = np.arange(r1cs.n_public + 1)
+    start = np.minimum(np.arange(r1cs.n_wires + 1), len(count))
+    columns = Columns(start, (r1cs.n_constraints + count).astype(np.uint32), count)
+    return columns, from_ints([1] * len(count), r1cs.curve.fr.limbs)
 
 
-def _check_on_curve(pool: Pool, group: Group, part: U64Array, name: str) -> None:
-    def check(start: int) -> int | None:
-        return points.first_off_curve(group, part, start, min(start + _CHECK_CHUNK, len(part)))
-
-    for index in pool.map(check, range(0, len(part), _CHECK_CHUNK)):
-        if index is not None:
-            raise NotOnCurveError(
-                f"{name}: point {index} is not on {group.name}: the file is damaged; download it "
-                "again"
-            )
+def _check_points(pool: Pool, group: Group, part: U64Array, name: str) -> None:
+    """On the curve, and none infinite: τ is no root of unity and no secret is 0."""
+    index, what = first_off_curve(pool, group, part), f"is not on {group.name}"
+    if index is None:
+        index, what = next(zero_rows(part), None), "is infinity"
+    if index is not None:
+        raise NotOnCurveError(
+            f"{name}: point {index} {what}: the file is damaged; download it again"
+        )

@@ -1,6 +1,7 @@
 """Everything that can be told of a proving key from the key alone.
 
-    points       each on its curve and in its subgroup; in the header none infinite
+    points       each on its curve and in its subgroup; none infinite in the header, in IC and H,
+                 and in A for the constant and the public wires
     β            e([β]₁, g₂) = e(g₁, [β]₂)             one secret in both groups
     δ            e([δ]₁, g₂) = e(g₁, [δ]₂)
     B1 and B2    e(Σ ρᵢ·B1ᵢ, g₂) = e(g₁, Σ ρᵢ·B2ᵢ)     ρᵢ random, 128 bits: if a single pair differs
@@ -32,7 +33,6 @@ from snarkcuda.curve.params import Curve, Group
 from snarkcuda.errors import MismatchError, NotOnCurveError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.formats.describe import count_infinity
 from snarkcuda.formats.zkey_header import HEADER_POINTS
 from snarkcuda.groth16.checks import check_point
 from snarkcuda.groth16.keys import ProvingKey
@@ -76,6 +76,7 @@ def check_key(
         for name in HEADER_POINTS:
             group = key.curve.g2 if name.endswith("g2") else key.curve.g1
             check_point(key.curve, group, _header_point(key, name), f"{key.source}: {name}")
+    _check_no_infinity(key)
     infinity = {}
     for name, query in _queries(key).items():
         with timeline.stage(f"check {name} query", query.nbytes):
@@ -84,6 +85,25 @@ def check_key(
         _check_agreement(pool, key)
     total = len(HEADER_POINTS) + sum(map(len, _queries(key).values()))
     return KeyCounts(total, infinity)
+
+
+def _check_no_infinity(key: ProvingKey) -> None:
+    """IC, H and A's public wires are never infinity: each has a Lagrange point of its own.
+
+    The rows for public wires (`research_key`) see to IC and A, so that a key whose queries are all
+    infinity, under which everything verifies, ends here.
+    """
+    for name, query in (
+        ("IC", key.verifying_key.ic),
+        ("A", key.a_query[: key.n_public + 1]),
+        ("H", key.h_query),
+    ):
+        index = next(arrays.zero_rows(query), None)
+        if index is not None:
+            raise NotOnCurveError(
+                f"{key.source}: point {index} of the {name} query is infinity, which no honest key "
+                "has there: do not trust proofs under it"
+            )
 
 
 def _header_point(key: ProvingKey, name: str) -> U64Array:
@@ -120,7 +140,7 @@ def _check_query(
         with lock:
             done += stop - start
             share(done / len(query))
-        return count_infinity(query[start:stop])
+        return sum(1 for _ in arrays.zero_rows(query[start:stop]))
 
     # In order, so that the first bad chunk is the one that raises.
     return sum(pool.map(check, range(0, len(query), _CHUNK)))

@@ -16,26 +16,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from snarkcuda.cpu.batch_affine import batch_to_affine
-from snarkcuda.cpu.pool import Pool, claim
-from snarkcuda.cpu.xyzz_rows import store_xyzz
-from snarkcuda.curve.formulas import xyzz_add_affine, xyzz_from_affine
+from snarkcuda.cpu.affine import differences, leave_montgomery
+from snarkcuda.cpu.point_checks import first_off_curve
+from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import Group
+from snarkcuda.errors import FormatError, NotOnCurveError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.field.element import canonical_one, load, store
 from snarkcuda.field.params import prime_of
 from snarkcuda.formats.ptau import TAU_G1, PowersOfTau
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.snarkjs_overrun import snarkjs_difference
-from snarkcuda.jit import kernel
 
 _PIECE = 1 << 14  # points hashed at a time, and snarkjs's piece of H
-_BLOCK = 256
 
 
 def circuit_hash(pool: Pool, key: ProvingKey, powers: PowersOfTau) -> bytes:
@@ -87,13 +83,24 @@ def h_pieces(n: int) -> Sequence[tuple[int, int]]:
 
 
 def h_differences(pool: Pool, powers: PowersOfTau, n: int, first: int, count: int) -> U64Array:
-    """[τ^(n+i)]₁ − [τⁱ]₁ for i from `first` on, affine, Montgomery: (count, 2, limbs)."""
+    """[τ^(n+i)]₁ − [τⁱ]₁ for i from `first` on, affine, Montgomery: (count, 2, limbs).
+
+    Raises:
+        NotOnCurveError: a power is off the curve.
+        FormatError: snarkjs would read past the end of the file.
+    """
     low = powers.points(TAU_G1, first, count)
     there = min(count, 2 * (1 << powers.power) - 1 - n - first)
     high = powers.points(TAU_G1, n + first, there)
+    for start, points in ((first, low), (n + first, high)):
+        bad = first_off_curve(pool, powers.curve.g1, points)
+        if bad is not None:
+            raise NotOnCurveError(
+                f"{powers.source}: tau: point {start + bad} is not on {powers.curve.g1.name}: the "
+                "file is damaged; download it again"
+            )
     out = np.empty_like(low)
-    packed = arrays.packed(high), arrays.packed(low)
-    pool.run(_subtract, -(-there // _BLOCK), powers.curve.fq, *packed, out[:there])
+    out[:there] = differences(pool, powers.curve.g1, high, low[:there])
     if there < count:
         out[there] = _beyond_the_section(powers, low[there])
     return out
@@ -105,44 +112,17 @@ def _beyond_the_section(powers: PowersOfTau, low: U64Array) -> U64Array:
     x, y = arrays.to_ints(low)
     size = 8 * fq.limbs
     data = powers.bytes_after(TAU_G1, 2 * size)
+    if len(data) < 2 * size:
+        raise FormatError(
+            f"{powers.source}: its powers of tau are the last section, and snarkjs hashes the "
+            "bytes behind them: make the file again with snarkjs, which puts them first"
+        )
     words = (int.from_bytes(data[:size], "little"), int.from_bytes(data[size:], "little"))
     return arrays.from_ints(snarkjs_difference(fq, words, (x, y)), fq.limbs)
 
 
 def uncompressed(pool: Pool, group: Group, points: U64Array) -> bytes:
     """Points as big-endian canonical coordinates, x then y, Fq2 as c1, c0; infinity all zero."""
-    fq = prime_of(group.field)
-    canonical = np.empty(points.shape, dtype="<u8")
-    n = canonical.size // fq.limbs
-    arguments = (fq, arrays.packed(points), canonical.reshape(-1, fq.limbs))
-    pool.run(_leave_montgomery, -(-n // _BLOCK), *arguments)
-    coordinate_bytes = 8 * group.field.words
-    reversed_bytes = canonical.reshape(-1).view(np.uint8).reshape(-1, coordinate_bytes)[:, ::-1]
-    return reversed_bytes.tobytes()
-
-
-@kernel
-def _leave_montgomery(tasks: Any, F: Any, elements: Any, out: Any) -> None:
-    task = claim(tasks)
-    while task >= 0:
-        for i in range(task * _BLOCK, min(out.shape[0], (task + 1) * _BLOCK)):
-            store(F, out, i, load(F, elements, i) * canonical_one(F))
-        task = claim(tasks)
-
-
-@kernel
-def _subtract(tasks: Any, F: Any, left: Any, right: Any, out: Any) -> None:
-    n, n_words = out.shape[0], out.shape[2]
-    sums = np.empty((_BLOCK, 4 * n_words), dtype=np.uint64)
-    products = np.empty((_BLOCK, n_words), dtype=np.uint64)
-    task = claim(tasks)
-    while task >= 0:
-        first = task * _BLOCK
-        count = min(_BLOCK, n - first)
-        for i in range(count):
-            place = 2 * (first + i)
-            p = xyzz_from_affine(load(F, left, place), load(F, left, place + 1))
-            p = xyzz_add_affine(p, load(F, right, place), -load(F, right, place + 1))
-            store_xyzz(F, sums, i, p)
-        batch_to_affine(F, sums, count, products, out, first)
-        task = claim(tasks)
+    canonical = leave_montgomery(pool, prime_of(group.field), points)
+    coordinates = canonical.astype("<u8", copy=False).reshape(-1).view(np.uint8)
+    return coordinates.reshape(-1, 8 * group.field.words)[:, ::-1].tobytes()

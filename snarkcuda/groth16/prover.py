@@ -98,7 +98,7 @@ class Prover:
         if found := key_warnings(key.verifying_key, key):
             warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
         self._state = threading.Condition()
-        self._under_way = 0
+        self._proving: set[int] = set()  # threads
         self._closed = False
         self._backend = CpuBackend(threads)
         try:
@@ -211,12 +211,12 @@ class Prover:
         with self._state:
             if self._closed:
                 raise RuntimeError("this Prover has been closed: make a new one")
-            self._under_way += 1
+            self._proving.add(threading.get_ident())
         try:
             yield
         finally:
             with self._state:
-                self._under_way -= 1
+                self._proving.discard(threading.get_ident())
                 self._state.notify_all()
 
     def close(self) -> None:
@@ -227,7 +227,9 @@ class Prover:
             )
         with self._state:
             self._closed = True
-            self._state.wait_for(lambda: self._under_way == 0)
+            # Not a count: Ctrl-C can fall between a proof's end and its entry's removal, and the
+            # thread that closes has no proof under way, whatever its entry says.
+            self._state.wait_for(lambda: not self._proving - {threading.get_ident()})
         self._backend.close()
 
     def __enter__(self) -> Prover:

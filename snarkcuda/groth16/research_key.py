@@ -21,27 +21,20 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from snarkcuda.circuits.columns import Columns, by_column
-from snarkcuda.circuits.r1cs import R1cs
+from snarkcuda.circuits.columns import by_column
+from snarkcuda.circuits.r1cs import R1cs, check_size
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.lagrange import lagrange_basis
 from snarkcuda.cpu.ntt import domain_of_size
-from snarkcuda.cpu.pool import Pool, claim
+from snarkcuda.cpu.pool import Pool
+from snarkcuda.cpu.wire_values import wire_values
 from snarkcuda.curve.params import Curve, Group
 from snarkcuda.curve.points import encode, linear_combination
-from snarkcuda.errors import FormatError
 from snarkcuda.field.arrays import U64Array, from_ints
-from snarkcuda.field.element import canonical_one, load, store, zero
 from snarkcuda.groth16.coefficients import key_coefficients
 from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
 from snarkcuda.groth16.timeline import Timeline
-from snarkcuda.jit import kernel
-
-_CHUNK = 1 << 10  # wires of one task
 
 
 @dataclass(frozen=True)
@@ -82,11 +75,7 @@ def toxic_waste(curve: Curve, n: int, seed: bytes | None = None) -> ToxicWaste:
 
 
 def research_key(
-    r1cs: R1cs,
-    pool: Pool,
-    timeline: Timeline,
-    seed: bytes | None = None,
-    two_adicity: int | None = None,
+    r1cs: R1cs, pool: Pool, timeline: Timeline, seed: bytes | None = None
 ) -> ProvingKey:
     """Make a proving key for a circuit, with the verifying key inside.
 
@@ -95,25 +84,12 @@ def research_key(
         pool: the threads to use.
         timeline: receives the stages.
         seed: makes the key reproducible, for tests; whoever knows it can forge.
-        two_adicity: lowered by tests to reach the quotient's edge case.
 
     Raises:
-        FormatError: the circuit has more rows than the field has roots of unity.
+        FormatError: see `check_size`.
     """
     check_size(r1cs)
-    return key_of_waste(
-        r1cs, toxic_waste(r1cs.curve, r1cs.domain_size, seed), pool, timeline, two_adicity
-    )
-
-
-def check_size(r1cs: R1cs) -> None:
-    """Raise FormatError if the circuit needs a larger domain than its field has."""
-    fr = r1cs.curve.fr
-    if r1cs.domain_size > 1 << fr.two_adicity:
-        raise FormatError(
-            f"{r1cs.source} has {r1cs.n_constraints} constraints and {r1cs.n_public} public "
-            f"signals; {r1cs.curve.name} holds at most 2^{fr.two_adicity} rows: split the circuit"
-        )
+    return key_of_waste(r1cs, toxic_waste(r1cs.curve, r1cs.domain_size, seed), pool, timeline)
 
 
 def key_of_waste(
@@ -123,12 +99,15 @@ def key_of_waste(
     timeline: Timeline,
     two_adicity: int | None = None,
 ) -> ProvingKey:
-    """The key of known secrets: a function of its arguments, for `research_key` and for tests."""
+    """The key of known secrets, for `research_key`; tests lower the two-adicity to reach the
+    quotient's edge case.
+    """
     curve, n = r1cs.curve, r1cs.domain_size
     fr, g1, g2, p = curve.fr, curve.g1, curve.g2, curve.fr.modulus
     over_delta = pow(waste.delta, -1, p)
     with timeline.stage("group by wire"):
-        columns = [by_column(m, r1cs.n_wires) for m in (r1cs.a, r1cs.b, r1cs.c)]
+        matrices = (r1cs.a, r1cs.b, r1cs.c)
+        columns = [pool.call(by_column, matrix, r1cs.n_wires) for matrix in matrices]
     with timeline.stage("Lagrange values"):
         domain = domain_of_size(fr, n, two_adicity)
         basis = lagrange_basis(pool, fr, domain.log_n, waste.tau)
@@ -139,7 +118,7 @@ def key_of_waste(
     with timeline.stage("A, B, C at tau"):
         over = (pow(waste.gamma, -1, p), over_delta)
         constants = [fr.to_montgomery(k) for k in (waste.alpha, waste.beta, *over)]
-        a, b, mixed = _wire_values(r1cs, columns, pool, basis, from_ints(constants, 4))
+        a, b, mixed = wire_values(pool, r1cs, columns, basis, from_ints(constants, 4))
     first_private = r1cs.n_public + 1
     with timeline.stage("tables of multiples"):
         in_g1 = Multiples(pool, g1, 4 * r1cs.n_wires)
@@ -156,7 +135,7 @@ def key_of_waste(
         with timeline.stage(name):
             queries[name] = table.of(scalars)
     with timeline.stage("coefficients"):
-        coefficients = key_coefficients(r1cs)
+        coefficients = pool.call(key_coefficients, r1cs)
     verifying_key = VerifyingKey(
         curve,
         alpha_g1=_times_generator(g1, waste.alpha),
@@ -187,53 +166,3 @@ def key_of_waste(
 
 def _times_generator(group: Group, k: int) -> U64Array:
     return linear_combination(group, [encode(group, [group.generator])[0]], [k])
-
-
-def _wire_values(
-    r1cs: R1cs,
-    columns: list[Columns],
-    pool: Pool,
-    basis: U64Array,
-    constants: U64Array,
-) -> tuple[U64Array, U64Array, U64Array]:
-    """A_i(τ), B_i(τ) and (β·A_i + α·B_i + C_i)(τ)/γ or /δ for each wire: canonical (n_wires, 4)."""
-    out = np.empty((3, r1cs.n_wires, 4), dtype=np.uint64)
-    sides = [
-        array
-        for c, matrix in zip(columns, (r1cs.a, r1cs.b, r1cs.c), strict=True)
-        for array in (c.start, c.rows, c.entries, matrix.values)
-    ]
-    n_tasks = -(-r1cs.n_wires // _CHUNK)
-    sizes = (r1cs.n_constraints, r1cs.n_public)
-    pool.run(_wires, n_tasks, r1cs.curve.fr, *sizes, basis, constants, *sides, out)
-    return out[0], out[1], out[2]
-
-
-@kernel
-def _wires(
-    tasks: Any, F: Any, n_constraints: int, n_public: int, basis: Any, constants: Any,
-    a_start: Any, a_rows: Any, a_entries: Any, a_values: Any,
-    b_start: Any, b_rows: Any, b_entries: Any, b_values: Any,
-    c_start: Any, c_rows: Any, c_entries: Any, c_values: Any,
-    out: Any,
-) -> None:  # fmt: skip
-    n_wires = out.shape[1]
-    alpha, beta = load(F, constants, 0), load(F, constants, 1)
-    task = claim(tasks)
-    while task >= 0:
-        for i in range(task * _CHUNK, min(n_wires, (task + 1) * _CHUNK)):
-            # Plain coefficient times Montgomery basis: the sums are plain.
-            a, b, c = zero(F), zero(F), zero(F)
-            for k in range(a_start[i], a_start[i + 1]):
-                a = a + load(F, a_values, a_entries[k]) * load(F, basis, a_rows[k])
-            for k in range(b_start[i], b_start[i + 1]):
-                b = b + load(F, b_values, b_entries[k]) * load(F, basis, b_rows[k])
-            for k in range(c_start[i], c_start[i + 1]):
-                c = c + load(F, c_values, c_entries[k]) * load(F, basis, c_rows[k])
-            if i <= n_public:
-                a = a + load(F, basis, n_constraints + i) * canonical_one(F)
-            over = load(F, constants, 2 if i <= n_public else 3)
-            store(F, out, i, a)
-            store(F, out, n_wires + i, b)
-            store(F, out, 2 * n_wires + i, (beta * a + alpha * b + c) * over)
-        task = claim(tasks)

@@ -25,8 +25,7 @@ def setup(
     research: bool = False,
     seed: bytes | None = None,
     threads: int | None = None,
-    timeline: Timeline | None = None,
-    attend: Callable[[Pool], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> ProvingKey:
     """Make a proving key; its `verifying_key` is inside. `write_zkey` writes it to a file.
 
@@ -40,12 +39,11 @@ def setup(
         research: instead of powers, draw the toxic waste here and forget it.
         seed: with research, makes the key reproducible, for tests; whoever knows it can forge.
         threads: worker threads; by default all processors that this process may use.
-        timeline: receives the stages.
-        attend: is given the pool of threads before work begins, to ask it for progress.
+        progress: called with each stage's name as it begins.
 
     Raises:
         ValueError: both or neither of powers and research, or a seed without research.
-        FormatError, NotInFieldError: a file is broken, or the circuit is larger than its field.
+        FormatError, NotInFieldError: a file is broken, or the circuit is larger than a key.
         MismatchError: the powers are of another curve, or too few.
         NotOnCurveError: a point of the powers is off its curve.
     """
@@ -55,19 +53,26 @@ def setup(
         raise ValueError("a seed is for research keys: powers of tau leave nothing to draw")
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    timeline = timeline or Timeline()
+    with Pool(threads) as pool:
+        key = setup_on(pool, Timeline(progress), circuit, powers, seed)
+    found = key_warnings(key.verifying_key, key)
+    warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
+    return key
+
+
+def setup_on(
+    pool: Pool,
+    timeline: Timeline,
+    circuit: FilePath | R1cs,
+    powers: FilePath | None,
+    seed: bytes | None = None,
+) -> ProvingKey:
+    """`setup` on threads that are there, with a record of its stages; research without powers."""
     if isinstance(circuit, R1cs):
         check_r1cs(circuit)
     else:
         with timeline.stage("read circuit"):
-            circuit = read_r1cs(circuit)
-    with Pool(threads) as pool:
-        if attend is not None:
-            attend(pool)
-        if powers is None:
-            key = research_key(circuit, pool, timeline, seed)
-        else:
-            key = ceremony_key(circuit, read_ptau(powers), pool, timeline)
-    found = key_warnings(key.verifying_key, key)
-    warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
-    return key
+            circuit = pool.call(read_r1cs, circuit)
+    if powers is None:
+        return research_key(circuit, pool, timeline, seed)
+    return ceremony_key(circuit, read_ptau(powers), pool, timeline)

@@ -69,5 +69,7 @@ def snarkjs_difference(
     z3 = word.add(h, h)
     # From here on only products: exact modulo q.
     q = fq.modulus
+    if z3 % q == 0:
+        return 0, 0  # the batch inversion takes 1/0 for 0
     over_z = pow(fq.from_montgomery(z3), -1, q)
     return x3 * over_z**2 % q, y3 * over_z**3 % q

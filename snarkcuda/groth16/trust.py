@@ -1,8 +1,9 @@
 """Why proofs under a key mean nothing: somebody may know what nobody should.
 
-    δ = [1], or δ = γ    proofs can be forged from the key alone
+    δ = ±[1], or δ = ±γ  proofs can be forged from the key alone
     a research key       proofs can be forged by whoever ran the setup
     γ ≠ [1]              perhaps a research key that lost its mark
+    IC at infinity       a public signal that the equation does not see
 
 Groth16 is sound only while δ and γ are unrelated secrets. snarkjs starts with both at the generator
 and each contribution multiplies δ by a secret, so a key straight from `snarkjs groth16 setup` is
@@ -40,24 +41,33 @@ def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
             "delta is the generator: nobody has contributed to this key, and anyone can forge "
             "proofs; run `snarkjs zkey contribute`"
         )
-    elif np.array_equal(vk.delta_g2, vk.gamma_g2):
-        warnings.append("delta equals gamma: anyone can forge proofs; make another key")
+    elif np.array_equal(vk.delta_g2[0], vk.gamma_g2[0]):  # x alone: −γ is as good
+        warnings.append("delta equals gamma or its opposite: anyone can forge proofs")
     if vk.is_research:
         warnings.append(
             "this is a research key: its toxic waste was known to the program that made it, and "
             "whoever ran it may be able to forge proofs; for tests and benches only"
         )
-    elif not _is_generator(curve.g2, vk.gamma_g2):
+    elif not _is_generator(curve.g2, vk.gamma_g2, or_opposite=False):
         warnings.append(
             "gamma is not the generator, as it is in every key that snarkjs begins: whoever made "
             "this key may know its toxic waste and be able to forge proofs, contributions or not"
         )
+    unbound = [i for i, point in enumerate(vk.ic) if not point.any()]
+    if unbound:
+        which = "the constant" if unbound[0] == 0 else f"public signal {unbound[0] - 1}"
+        warnings.append(
+            f"IC[{unbound[0]}] is infinity: {which} binds nothing, and proofs may verify with any "
+            "value; no honest key of circom's has such a point"
+        )
     return warnings
 
 
-def _is_generator(group: Group, point: U64Array) -> bool:
+def _is_generator(group: Group, point: U64Array, or_opposite: bool = True) -> bool:
     to_montgomery = prime_of(group.field).to_montgomery
-    return to_ints(point) == [to_montgomery(c) for xy in group.generator for c in _parts(xy)]
+    wanted = [to_montgomery(c) for xy in group.generator for c in _parts(xy)]
+    compared = len(wanted) // 2 if or_opposite else len(wanted)  # x alone, or x and y
+    return to_ints(point)[:compared] == wanted[:compared]
 
 
 def _parts(coordinate: Coordinate) -> tuple[int, ...]:

@@ -9,7 +9,9 @@ checked as one product of four Miller loops, with −A on the left. Source: Grot
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
+from os import PathLike
 from typing import SupportsIndex
 
 import numpy as np
@@ -21,29 +23,48 @@ from snarkcuda.curve.pairing import is_one, pairing_product
 from snarkcuda.errors import MismatchError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.formats.proof_json import read_proof
+from snarkcuda.formats.public_json import read_public
+from snarkcuda.formats.vkey_json import read_verifying_key
 from snarkcuda.groth16.checks import check_ic, check_proof_points, check_verifying_key
 from snarkcuda.groth16.keys import Proof, VerifyingKey
+from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
 
 _FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
 
 
-def verify(key: VerifyingKey, public: Sequence[SupportsIndex], proof: Proof) -> bool:
+def verify(
+    key: FilePath | VerifyingKey,
+    public: FilePath | Sequence[SupportsIndex],
+    proof: FilePath | Proof,
+) -> bool:
     """Is `proof` a valid proof of the statement with these public signals?
 
+    A key under which proofs mean nothing (`trust.key_warnings`) is taken with a
+    `ForgeableKeyWarning`.
+
     Args:
-        key: the verifying key; its points are checked too.
-        public: the public signals, one for each that the key expects, each in [0, r).
-        proof: the proof; a proof is malleable, so it must not serve as an identifier.
+        key: the verifying key, or its JSON file; its points are checked too.
+        public: the public signals, one for each that the key expects, each in [0, r), or a file.
+        proof: the proof, or its file; a proof is malleable, so it must not serve as an identifier.
 
     Returns:
         False for a well-formed but wrong proof.
 
     Raises:
+        FormatError: a file is broken.
         MismatchError: another curve, or another number of public signals.
         NotInFieldError: a signal is negative or not below r.
         NotOnCurveError: a point is off its curve or outside the subgroup, or A or B is infinity.
     """
-    public = check_statement(key, public)
+    if not isinstance(key, VerifyingKey):
+        key = read_verifying_key(key)
+    if isinstance(public, str | PathLike):
+        public = read_public(public, key.curve, key.n_public)
+    if not isinstance(proof, Proof):
+        proof = read_proof(proof, key.curve)
+    signals = check_statement(key, public)
     if proof.curve != key.curve:
         raise MismatchError(
             f"the proof is over {proof.curve.name} but {key.source} is over {key.curve.name}: "
@@ -51,7 +72,9 @@ def verify(key: VerifyingKey, public: Sequence[SupportsIndex], proof: Proof) -> 
         )
     check_verifying_key(key)
     check_proof_points(proof)
-    return equation_holds(key, public, proof)
+    if found := key_warnings(key):
+        warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
+    return equation_holds(key, signals, proof)
 
 
 def equation_holds(key: VerifyingKey, public: Sequence[int], proof: Proof) -> bool:

@@ -51,6 +51,7 @@ def test_good_circuits(curve: Curve) -> None:
         (lambda c: with_b(c, wires=np.repeat(c.b.wires, 2)[::2]), "B.wires must .* C-contiguous"),
         (lambda c: with_b(c, values=c.b.values[:3]), r"B.values must be uint64 \(4, 4\)"),
         (lambda c: with_b(c, wires=np.array([0, 0, 3, 9], np.uint32)), "B: entry 2 names wire 3"),
+        (lambda c: with_b(c, wires=np.array([0, 2, 0, 3], np.uint32)), "B: entry 3 names wire 3"),
     ],
 )
 def test_rules(change: Callable[[R1cs], R1cs], words: str) -> None:

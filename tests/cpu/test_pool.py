@@ -223,10 +223,20 @@ def test_interrupt_while_waiting(pool: Pool, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_map(pool: Pool) -> None:
     """Results in order; an exception reaches the caller."""
-    assert pool.map(lambda x: x * x, range(100)) == [x * x for x in range(100)]
-    assert pool.map(str, []) == []
+    assert list(pool.map(lambda x: x * x, range(100))) == [x * x for x in range(100)]
+    assert list(pool.map(str, [])) == []
     with pytest.raises(ZeroDivisionError):
-        pool.map(lambda x: 1 / x, [1, 0, 2])
+        list(pool.map(lambda x: 1 / x, [1, 0, 2]))
+    assert pool.call(divmod, 7, 2) == (3, 1)
+
+
+def test_map_keeps_few_calls_waiting(pool: Pool) -> None:
+    """Calls are made as results are taken; leaving early ends the rest."""
+    called: list[int] = []
+    results = pool.map(lambda x: called.append(x) or x, range(10_000))
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    results.close()
+    assert len(called) <= 3 + 5 * pool.threads
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -263,7 +273,7 @@ def test_cancelled_work_does_not_wait_behind_other_work() -> None:
     """Workers that have not begun are taken out of the queue."""
     release = threading.Event()
     with Pool(1) as pool:
-        blocking = threading.Thread(target=pool.map, args=(lambda _: release.wait(60), [0]))
+        blocking = threading.Thread(target=pool.call, args=(release.wait, 60))
         blocking.start()
         stop, ended = Stop(), threading.Event()
 

@@ -9,12 +9,13 @@ import pytest
 
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.r1cs import SparseRows
+from snarkcuda.cpu import sparse_sums as module
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.params import BLS12_381, BN254, Group
 from snarkcuda.curve.points import linear_combination
-from snarkcuda.field.arrays import from_ints
+from snarkcuda.field.arrays import from_ints, packed
 
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
 
@@ -41,6 +42,10 @@ def coefficients(r: int, rng: random.Random) -> list[int]:
     edges = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, r - 1, r - 2, r - 7, r // 2, r // 2 + 1]
     powers = [1 << k for k in (31, 63, 64, 65, 127, 128, 192, 252)]
     carries = [(1 << 64) - 1, (1 << 128) - 1, (1 << 192) - 1, (1 << 252) - 1, (1 << 64) - 3]
+    # r − v borrows from limb j on up to limb k, through limbs that are those of r; and opposites.
+    for j, k in ((0, 2), (0, 3), (1, 3)):
+        below, step = (1 << (64 * k)), (1 << (64 * j))
+        carries += [below - step, r - (below - step), r % below + step]
     return edges + powers + carries + [rng.randrange(r) for _ in range(10)]
 
 
@@ -72,6 +77,38 @@ def test_equals_sums_of_multiples(group: Group, pool: Pool) -> None:
     sums = column_sums(pool, group, len(columns), [summand])
     for index, column in enumerate(columns):
         assert np.array_equal(sums[index], expected(group, points, column)), index
+
+
+def test_columns_of_several_tasks(pool: Pool) -> None:
+    """More columns than one task sums (32) and than one inversion makes affine (256)."""
+    group, n, n_rows = BN254.g1, 300, 7
+    table = Multiples(pool, group, n)
+    points = table.of(from_ints(range(1, n_rows + 1), 4))
+    matrix = matrix_of([[(i % n_rows, i)] for i in range(n)], n_rows)
+    summand = Summand(by_column(matrix, n), matrix.values, points)
+    sums = column_sums(pool, group, n, [summand])
+    assert np.array_equal(sums, table.of(from_ints([i * (i % n_rows + 1) for i in range(n)], 4)))
+
+
+def test_a_stop_ends_a_task_early(pool: Pool) -> None:
+    """A task is long: 32 columns of up to 512 entries. No column is begun once it is stopped.
+
+    The stop comes with the first sum: the pool's third word is its flag, and is laid here upon the
+    first word of the sums.
+    """
+    group, n = BN254.g1, 5
+    points = Multiples(pool, group, 1).of(from_ints([3], 4))
+    matrix = matrix_of([[(0, 1)]] * n, 1)
+    columns = by_column(matrix, n)
+    words = np.zeros(2 + n * 4 * group.field.words, dtype=np.uint64)
+    tasks, sums = words[:3].view(np.int64), words[2:].reshape(n, -1)
+    tasks[:2] = 0, 1  # none claimed of one
+    places = (columns.start, columns.rows, columns.entries)
+    modulus = from_ints([group.order], 4)[0]
+    module._add_columns(
+        tasks, group.field, packed(points), *places, matrix.values, modulus, module.LONG, sums
+    )
+    assert sums.any(axis=1).tolist() == [True, False, False, False, False]
 
 
 def test_several_matrices_add_up(pool: Pool) -> None:

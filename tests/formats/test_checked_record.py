@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from snarkcuda import __version__
 from snarkcuda.errors import FormatError, NotInFieldError, OutputError
 from snarkcuda.formats import checked_record as module
 from snarkcuda.formats.checked_record import (
@@ -26,11 +29,16 @@ from snarkcuda.formats.checked_record import (
     user_secret,
     write_record,
 )
+from snarkcuda.formats.opening import map_input
 
 SECRET = bytes(range(32))
 DATA = bytes(range(256)) * 5
 RECORD = CheckedRecord(
-    "0.1.0", "2026-11-30T12:00:00+00:00", len(DATA), 26, {name: i for i, name in enumerate(QUERIES)}
+    __version__,
+    "2026-11-30T12:00:00+00:00",
+    len(DATA),
+    26,
+    {name: i for i, name in enumerate(QUERIES)},
 )
 
 
@@ -43,7 +51,7 @@ def key(tmp_path: Path) -> Path:
 
 
 def remember(key: Path) -> None:
-    write_record(key, RECORD, KeyMac(key, SECRET).of(RECORD))
+    write_record(key, RECORD, KeyMac(map_input(key), SECRET).of(RECORD))
 
 
 def test_written_and_read_again(key: Path) -> None:
@@ -54,7 +62,7 @@ def test_written_and_read_again(key: Path) -> None:
     found = read_record(key)
     assert found is not None
     assert found[0] == RECORD
-    assert KeyMac(key, SECRET).accepts(*found)
+    assert KeyMac(map_input(key), SECRET).accepts(*found)
     assert Path(record_path(key)).stat().st_size < MAX_BYTES
     remember(key)  # an older record is replaced
     assert read_record(key) == found
@@ -62,21 +70,21 @@ def test_written_and_read_again(key: Path) -> None:
 
 def test_the_mac_is_of_all_bytes(key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the file is cut into blocks; a byte changed, added or missing anywhere is seen."""
-    mac = KeyMac(key, SECRET).of(RECORD)
+    mac = KeyMac(map_input(key), SECRET).of(RECORD)
     shares: list[float] = []
     monkeypatch.setattr(module, "_BLOCK", 100)
-    assert KeyMac(key, SECRET, shares.append).of(RECORD) == mac
+    assert KeyMac(map_input(key), SECRET, shares.append).of(RECORD) == mac
     assert len(shares) == 13
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     for place in (0, 99, 100, 640, len(DATA) - 1):
         key.write_bytes(DATA[:place] + bytes([DATA[place] ^ 1]) + DATA[place + 1 :])
-        assert not KeyMac(key, SECRET).accepts(RECORD, mac)
+        assert not KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
     for changed in (DATA[:-1], DATA + b"\0", b"\0" + DATA):
         key.write_bytes(changed)
-        assert not KeyMac(key, SECRET).accepts(RECORD, mac)
+        assert not KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
     key.write_bytes(DATA)
-    assert KeyMac(key, SECRET).accepts(RECORD, mac)
+    assert KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
 
 
 @pytest.mark.parametrize(
@@ -90,23 +98,31 @@ def test_the_mac_is_of_all_bytes(key: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_the_mac_is_of_the_record_too(key: Path, change: dict[str, Any]) -> None:
-    mac = KeyMac(key, SECRET)
-    assert not mac.accepts(replace(RECORD, **change), mac.of(RECORD))
+    mac, other = KeyMac(map_input(key), SECRET), replace(RECORD, **change)
+    assert mac.of(other) != mac.of(RECORD)
+    assert not mac.accepts(other, mac.of(RECORD))
 
 
-def test_bytes_do_not_move_between_key_and_record(key: Path) -> None:
-    """A key that ends in what was the record's beginning has another mac."""
-    mac = KeyMac(key, SECRET).of(RECORD)
-    text = json.dumps(module._fields(RECORD), sort_keys=True).encode()
-    key.write_bytes(DATA + text[:10])
-    assert not KeyMac(key, SECRET).accepts(RECORD, mac)
+def test_a_record_of_another_version(key: Path) -> None:
+    """Our own, and still it does not count: that version may have checked less."""
+    mac, other = KeyMac(map_input(key), SECRET), replace(RECORD, snarkcuda="0.0.9")
+    assert mac.accepts(RECORD, mac.of(RECORD))
+    assert not mac.accepts(other, mac.of(other))
+
+
+def test_the_mac_is_the_documented_one(key: Path) -> None:
+    """Of size, key and record, in this order, as docs/formats.md says."""
+    text = json.dumps({"format": 1, **asdict(RECORD)}, sort_keys=True).encode()
+    data = len(DATA).to_bytes(8, "little") + DATA + text
+    mac = hashlib.blake2b(data, digest_size=32, key=SECRET, person=b"snarkcuda check")
+    assert KeyMac(map_input(key), SECRET).of(RECORD) == mac.hexdigest()
 
 
 def test_a_record_of_somebody_else(key: Path) -> None:
     """Another secret, no mac, one of another length, text that is no UTF-8: not accepted."""
-    mac = KeyMac(key, SECRET)
+    mac = KeyMac(map_input(key), SECRET)
     for foreign in (
-        KeyMac(key, bytes(32)).of(RECORD),
+        KeyMac(map_input(key), bytes(32)).of(RECORD),
         "",
         "00",
         mac.of(RECORD)[:-1],
@@ -184,17 +200,22 @@ def listening(path: Path) -> None:
 
 @pytest.mark.parametrize("make", [link, dangling, Path.mkdir, os.mkfifo, listening])
 def test_what_is_no_regular_file(key: Path, make: Callable[[Path], None]) -> None:
-    """Neither read nor written through: a link would lead us to overwrite what it points to."""
+    """Never read, and replaced, not written through: a link would lead us to another file."""
     path = Path(record_path(key))
     make(path)
     mode = path.lstat().st_mode
     with pytest.raises(FormatError, match=r"is a .*, not the record of a check; delete it"):
         read_record(key)
-    with pytest.raises(OutputError, match=r"cannot write .*checked"):
+    if make is Path.mkdir:
+        with pytest.raises(OutputError, match=r"cannot write .*checked"):
+            remember(key)
+        assert path.lstat().st_mode == mode
+    else:
         remember(key)
-    assert path.lstat().st_mode == mode
+        assert stat.S_ISREG(path.lstat().st_mode)
+        assert read_record(key) is not None
     if make is link:
-        assert path.resolve().read_text() == changed()
+        assert (key.parent / "precious").read_text() == changed()
     assert not (key.parent / "nothing").exists()
 
 

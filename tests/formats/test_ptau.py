@@ -23,7 +23,6 @@ from snarkcuda.formats.ptau import (
     odd_lagrange,
     read_ptau,
 )
-from snarkcuda.formats.sections import SectionFile
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 FILES = {BN254: VECTORS / "pot3_bn128.ptau", BLS12_381: VECTORS / "pot3_bls12381.ptau"}
@@ -159,7 +158,6 @@ def test_every_section_is_needed(curve: Curve, tmp_path: Path) -> None:
     """A section under another number is a section that is not there."""
     data = FILES[curve].read_bytes()
     table: dict[int, tuple[int, int]] = read_ptau(FILES[curve]).file.table
-    assert isinstance(read_ptau(FILES[curve]).file, SectionFile)
     for number in (1, 2, 3, 4, 5, 6, 12, 13, 14, 15):
         at = table[number][0] - 12
         (tmp_path / "cut.ptau").write_bytes(data[:at] + struct.pack("<I", 99) + data[at + 4 :])

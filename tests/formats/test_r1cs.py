@@ -181,6 +181,8 @@ def patched(at: int, value: int) -> bytes:
         (patched(B_OF_ROW_0, MOST), r"within B of constraint 0, .* offset 100"),
         (patched(B_OF_ROW_0 + 4, 5), r"entry 0 of B of constraint 0 at offset 104 names wire 5"),
         (patched(C_OF_ROW_2 + 4, MOST), r"C of constraint 2 at offset 312 names wire 4294"),
+        (circuit(rows=(1 << 28) - 2), r"holds at most 2\^28 rows"),
+        (circuit(rows=MOST), r"holds at most 2\^28 rows"),
         (circuit(wires=6), r"section 3 .* needs 48 bytes .6 labels.* has 40"),
         (circuit(wires=2), r"2 wires, fewer than the constant, 1 outputs and 1 public inputs"),
         (circuit(public=(MOST, MOST)), r"fewer than the constant, 4294967295 outputs"),
@@ -255,6 +257,17 @@ def test_rows_that_change_between_the_walks() -> None:
         assert (wires[10:] == 77).all() and (values[10:] == 77).all()
 
 
+def test_the_second_walk_ends_with_the_bytes() -> None:
+    """A list within the totals but past the end: what lies beyond is not read."""
+    data, first = np.frombuffer(encode(ROWS), dtype=np.uint8), np.array([0, 3, 6, 10])
+    start, wires = np.zeros((3, 4), dtype=np.int64), np.full(10, 77, dtype=np.uint32)
+    values = np.full((10, 4), 77, dtype=np.uint64)
+    packed = module.arrays.packed(data)
+    assert not module._fill(BN254.fr, packed[:-1], first, start, wires, values)
+    assert wires[6] == 3  # C of row 0 is there, C of row 2 is not
+    assert (wires[7:] == 77).all() and (values[7:] == 77).all()
+
+
 def test_writing_checks_what_a_program_made(tmp_path: Path) -> None:
     """The kernel writes by what `start` says."""
     r1cs = read(circuit(), tmp_path)
@@ -297,9 +310,9 @@ except FormatError as error:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (circuit(rows=MOST), "section 2"),
+        (circuit(rows=(1 << 28) - 3), "section 2"),  # with public rows, all that BN254 has
         (circuit(wires=MOST), "section 3"),
-        (circuit(wires=MOST, public=(MOST - 1, 0), rows=MOST), "section 3"),
+        (circuit(wires=MOST, public=(1 << 27, 0), rows=(1 << 27) - 1), "section 3"),
     ],
     ids=["constraints", "wires", "all"],
 )

@@ -168,7 +168,9 @@ def test_signals(good: Any, signals: Any, accepted: bool) -> None:
             verify(key.verifying_key, signals, proof)
 
 
-@pytest.mark.parametrize("signals", [None, 33, np.array(33), iter([33, 11])], ids=repr)
+@pytest.mark.parametrize(
+    "signals", [None, 33, np.array(33), iter([33, 11])], ids=["none", "int", "array", "iterator"]
+)
 def test_signals_that_are_no_sequence(good: Any, signals: Any) -> None:
     """A mistake in the caller's program, not in its data: Python's own exception."""
     key, _, proof, _ = good

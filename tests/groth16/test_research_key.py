@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
+from snarkcuda.circuits.r1cs import check_size
 from snarkcuda.cpu.ntt import domain_of_size
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import BLS12_381, BN254, Curve
 from snarkcuda.errors import FormatError
+from snarkcuda.formats.zkey import zkey_chunks
 from snarkcuda.groth16 import research_key as setup
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.groth16.timeline import Timeline
@@ -51,6 +52,12 @@ def test_equals_the_naive_twin(curve: Curve, r1cs, pool: Pool) -> None:
     assert of_waste(circuit(curve, r1cs), expected.waste, pool) == expected.key
 
 
+def test_wires_of_several_tasks(pool: Pool) -> None:
+    """A task sums 1,024 wires: here the second begins in the middle of a chain."""
+    expected = naive_setup(BN254, chain(1100))
+    assert of_waste(circuit(BN254, chain(1100)), expected.waste, pool) == expected.key
+
+
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
 def test_a_domain_of_full_two_adicity(curve: Curve, pool: Pool) -> None:
     """Without a root of order 2n the coset is shifted by 25."""
@@ -86,7 +93,24 @@ def test_a_seed_makes_the_same_key_again(pool: Pool) -> None:
 def test_seeded_waste_is_of_its_curve() -> None:
     wastes = [setup.toxic_waste(curve, 8, b"seed") for curve in CURVES]
     assert wastes[0].tau != wastes[1].tau
-    assert "seed" not in repr(wastes[0]) and str(wastes[0].tau) not in repr(wastes[0])
+    assert str(wastes[0].tau) not in repr(wastes[0])
+
+
+@pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
+def test_fresh_waste_is_drawn_from_the_whole_field(
+    curve: Curve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five secrets, each of its own, each below r and of any size up to it."""
+    limits: list[int] = []
+
+    def randbelow(limit: int) -> int:
+        limits.append(limit)
+        return limit - len(limits)
+
+    monkeypatch.setattr(setup.secrets, "randbelow", randbelow)
+    waste, p = setup.toxic_waste(curve, 8), curve.fr.modulus
+    assert limits == [p] * 5
+    assert dataclasses.astuple(waste) == (p - 1, p - 2, p - 3, p - 4, p - 5)
 
 
 def test_tau_is_drawn_again_when_it_hits_the_domain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +126,7 @@ def test_too_many_rows() -> None:
     r1cs = circuit(BN254, MUL)
     huge = dataclasses.replace(r1cs, a=dataclasses.replace(r1cs.a, start=_Long(1 << 28)))
     with pytest.raises(FormatError, match=r"2\^28 rows"):
-        setup.check_size(huge)
+        check_size(huge)
 
 
 class _Long:
@@ -119,12 +143,8 @@ def test_nothing_of_the_waste_is_in_the_key(pool: Pool) -> None:
     r1cs = circuit(BN254, CUBE)
     waste = setup.toxic_waste(BN254, r1cs.domain_size, b"known")
     key = setup.research_key(r1cs, pool, Timeline(), b"known")
-    held = b"".join(
-        np.ascontiguousarray(value).tobytes()
-        for part in (key, key.verifying_key)
-        for value in vars(part).values()
-        if isinstance(value, np.ndarray)
-    )
-    for secret in vars(waste).values():
-        assert secret.to_bytes(32, "little") not in held
-        assert BN254.fr.to_montgomery(secret).to_bytes(32, "little") not in held
+    written = b"".join(map(bytes, zkey_chunks(key)))
+    for name, secret in vars(waste).items():
+        for value in (secret, pow(secret, -1, BN254.fr.modulus)):
+            for form in (value, BN254.fr.to_montgomery(value)):
+                assert form.to_bytes(32, "little") not in written, name

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from snarkcuda import __version__, jit
-from snarkcuda.cli.report import Progress
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.errors import FormatError, OutputError, SnarkcudaError
 from snarkcuda.formats.checked_record import (
@@ -20,7 +18,9 @@ from snarkcuda.formats.checked_record import (
     user_secret,
     write_record,
 )
-from snarkcuda.formats.zkey import read_zkey
+from snarkcuda.formats.sections import SectionFile
+from snarkcuda.formats.zkey import zkey_in
+from snarkcuda.formats.zkey_header import ZKEY
 from snarkcuda.groth16.check_key import check_key
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
@@ -42,18 +42,18 @@ class CheckedKey:
 def read_checked_key(
     path: str,
     timeline: Timeline,
-    progress: Progress,
-    threads: int | None = None,
+    pool: Pool,
     again: bool = False,
+    share: Callable[[float], None] = lambda _: None,
 ) -> CheckedKey:
     """Read a key and check it whole, unless this user's record says that it was; write the record.
 
     Args:
         path: a zkey file.
         timeline: receives the stages.
-        progress: shows how far they are.
-        threads: worker threads; by default all processors that this process may use.
+        pool: the threads to use.
         again: check, whatever a record says.
+        share: called, from any thread, with the share of the present stage that is done.
 
     Raises:
         SnarkcudaError: what `read_zkey` and `check_key` raise.
@@ -61,51 +61,36 @@ def read_checked_key(
     """
     before = _state(path)
     with timeline.stage("read key"):
-        key = read_zkey(path)
-    size = os.path.getsize(path)
+        # One map for reading, checking and the digest: the name may lead to another file meanwhile.
+        file = SectionFile(path, ZKEY)
+        key = zkey_in(file)
     notes: list[str] = []
     secret = _secret(notes)
-    with Pool(threads) as pool, _shown(progress, pool) as share:
-        mac = None
-        if secret is not None and not again and (found := _found(path, notes)) is not None:
-            with timeline.stage("digest of the key", size):
-                mac = KeyMac(path, secret, share)
-            if mac.accepts(*found):
-                _require_unchanged(path, before)
-                return CheckedKey(key, found[0], True, notes)
-            notes.append(
-                f"{record_path(path)} is for another file, or was made by somebody else or for "
-                "another version of it: the key was checked anew"
-            )
-        counts = check_key(pool, key, timeline, share)
-        date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        record = CheckedRecord(__version__, date, size, counts.points, counts.infinity)
-        if secret is not None and mac is None:
-            with timeline.stage("digest of the key", size):
-                mac = KeyMac(path, secret, share)
-    _require_unchanged(path, before)
-    if mac is not None:
+    mac = None
+    if secret is not None and not again and (found := _found(path, notes)) is not None:
+        with timeline.stage("digest of the key", file.size):
+            mac = KeyMac(file.data, secret, share)
+        if mac.accepts(*found):
+            _require_unchanged(path, before)
+            return CheckedKey(key, found[0], True, notes)
+        notes.append(
+            f"{record_path(path)} does not count (it is for another file, by somebody else, by "
+            "another version, or with another cache directory): the key was checked anew"
+        )
+    counts = check_key(pool, key, timeline, share)
+    date = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    record = CheckedRecord(__version__, date, file.size, counts.points, counts.infinity)
+    if secret is not None and (problem := _changeable(path)) is not None:
+        notes.append(f"the check cannot be remembered: {problem}")
+    elif secret is not None:
+        with timeline.stage("digest of the key", file.size):
+            mac = KeyMac(file.data, secret, share)
+        _require_unchanged(path, before)
         try:
             write_record(path, record, mac.of(record))
         except OutputError as error:
             notes.append(f"the check cannot be remembered: {error}")
     return CheckedKey(key, record, False, notes)
-
-
-@contextmanager
-def _shown(progress: Progress, pool: Pool) -> Iterator[Callable[[float], None]]:
-    """Let the progress line show what the pool counts or else the share that it is told."""
-    told = 0.0
-
-    def share(value: float) -> None:
-        nonlocal told
-        told = value
-
-    progress.fraction = lambda: pool.fraction() or (told if told < 1 else None)
-    try:
-        yield share
-    finally:
-        progress.fraction = lambda: None
 
 
 def _state(path: str) -> tuple[int, ...] | None:
@@ -116,6 +101,18 @@ def _state(path: str) -> tuple[int, ...] | None:
         return None
     times = status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino, status.st_size, *times
+
+
+def _changeable(path: str) -> str | None:
+    """Why the bytes that were checked may not be those of the digest: others can write the file.
+
+    Whoever can store into a mapped file can show the check one key and the digest another.
+    """
+    status = os.stat(path)
+    by_group = status.st_mode & 0o020 and status.st_gid != os.getgid()
+    if status.st_mode & 0o002 or by_group or status.st_uid not in (os.getuid(), 0):
+        return f"others can write {path}; make it yours alone (chmod go-w, or a copy)"
+    return None
 
 
 def _require_unchanged(path: str, before: tuple[int, ...] | None) -> None:
