@@ -216,7 +216,7 @@ def test_record_of_a_check() -> None:
     fields = list(checked_record.CheckedRecord.__dataclass_fields__)
     assert names == ["format", *fields, "mac"]
     assert f"at most {checked_record.MAX_BYTES} bytes" in text
-    assert f"| format | {checked_record.FORMAT};" in text
+    assert f"| format | {checked_record.FORMAT} |" in text
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
