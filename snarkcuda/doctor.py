@@ -166,7 +166,9 @@ def _processor() -> Iterator[Finding]:
         found = [feature for feature in _FEATURES if feature in features]
         value = f"{name}, with {', '.join(found) or 'none of ' + ', '.join(_FEATURES)}"
     yield Finding("compiled for", value)
-    yield Finding("arithmetic", "scalar Montgomery, 64-bit limbs: in this version on every CPU")
+    vectors = target is not None and set(target[1]) >= machine.IFMA
+    path = "eight elements at a time, 52-bit limbs (AVX-512 IFMA)" if vectors else "one at a time"
+    yield Finding("sums of points", f"{path}; all else in scalar 64-bit limbs")
 
 
 def _threads() -> Finding:

@@ -18,6 +18,8 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+IFMA = frozenset({"avx512f", "avx512ifma"})  # features that vectors of field elements need
+
 
 def _read(path: str) -> str:
     """A small text file; "" if there is none."""

@@ -150,7 +150,10 @@ def test_quota(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("target", "value"),
     [
-        (("znver4", ["64bit", "adx", "avx2", "avx512ifma"]), "znver4, with avx2, adx, avx512ifma"),
+        (
+            ("znver4", ["64bit", "adx", "avx2", "avx512f", "avx512ifma"]),
+            "znver4, with avx2, adx, avx512f, avx512ifma",
+        ),
         (("generic", []), "generic, with none of avx2, bmi2, adx, avx512f, avx512ifma, neon, sve"),
         (None, "unknown"),
     ],
@@ -158,7 +161,8 @@ def test_quota(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_target(monkeypatch: pytest.MonkeyPatch, target: object, value: str) -> None:
     monkeypatch.setattr(machine, "compile_target", lambda: target)
     assert found("compiled for").value == value
-    assert "scalar Montgomery" in found("arithmetic").value
+    has_vectors = target is not None and set(target[1]) >= machine.IFMA
+    assert ("eight" in found("sums of points").value) is has_vectors
 
 
 @pytest.mark.parametrize(

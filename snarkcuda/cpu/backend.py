@@ -17,23 +17,27 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from snarkcuda.cpu import matvec, msm, ntt
+from snarkcuda.cpu import matvec, msm, msm_affine, ntt
 from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool, Stop, submit
+from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import Group
 from snarkcuda.errors import NotOnCurveError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
+from snarkcuda.field.params import prime_of
+from snarkcuda.field.vector import lanes
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
 
 T = TypeVar("T")
+Scalars = msm.Digits | msm_affine.SortedDigits
 Handle = Future  # `result()` waits, and raises what the operation raised
 
 
 @dataclass(frozen=True)
 class Query:
-    """The points of one MSM, packed (affine, Montgomery)."""
+    """The points of one MSM, packed: affine, in Montgomery form or, with vectors, vector form."""
 
     group: Group
     points: NDArray[np.uint8]
@@ -41,7 +45,11 @@ class Query:
 
 @dataclass(frozen=True)
 class ResidentKey:
-    """A proving key as the CPU kernels read it; queries stay views of the mapped file."""
+    """A proving key as the CPU kernels read it.
+
+    Queries are copies in vector form where the processor has the vectors for it, and views of the
+    mapped file elsewhere.
+    """
 
     key: ProvingKey
     matrices: matvec.Matrices
@@ -64,6 +72,7 @@ class CpuBackend:
 
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
+        self.vectors = lanes() > 0
         self._jobs: WeakSet[CpuJob] = WeakSet()
 
     def load(
@@ -97,7 +106,14 @@ class CpuBackend:
         with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
             domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
             tables = ntt.tables(self.pool, domain)
-        resident = [Query(g, arrays.packed(q)) for g, q in queries.values()]
+        if self.vectors:
+            with timeline.stage("vector form", sum(q.nbytes for _, q in queries.values())):
+                resident = [
+                    Query(g, to_vector_form(self.pool, prime_of(g.field), q))
+                    for g, q in queries.values()
+                ]
+        else:
+            resident = [Query(g, arrays.packed(q)) for g, q in queries.values()]
         return ResidentKey(key, matrices, tables, *resident)
 
     def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:
@@ -110,7 +126,7 @@ class CpuBackend:
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""
-        job = CpuJob(self.pool, timeline)
+        job = CpuJob(self.pool, timeline, self.vectors)
         self._jobs.add(job)
         return job
 
@@ -133,8 +149,9 @@ class CpuJob:
     A context manager: a block that raises, on Ctrl-C too, ends the operations.
     """
 
-    def __init__(self, pool: Pool, timeline: Timeline) -> None:
+    def __init__(self, pool: Pool, timeline: Timeline, vectors: bool) -> None:
         self._pool = pool
+        self._vectors = vectors
         self._timeline = timeline
         self._stop = Stop()
         self._conductor = ThreadPoolExecutor(1, thread_name_prefix="snarkcuda-job")
@@ -146,12 +163,13 @@ class CpuJob:
 
         return submit(self._conductor, timed)
 
-    def scalars(self, key: ResidentKey, values: U64Array) -> Handle[msm.Digits]:
+    def scalars(self, key: ResidentKey, values: U64Array) -> Handle[Scalars]:
         """The witness as MSM scalars, cut into digits once for all queries: uint64 (n, 4)."""
         return self._start("witness digits", values.nbytes, lambda: self._digits(key, values))
 
-    def _digits(self, key: ResidentKey, values: U64Array) -> msm.Digits:
-        return msm.signed_digits(self._pool, values, key.matrices.field.bits, self._stop)
+    def _digits(self, key: ResidentKey, values: U64Array) -> Scalars:
+        cut = msm_affine.sorted_digits if self._vectors else msm.signed_digits
+        return cut(self._pool, values, key.matrices.field.bits, self._stop)
 
     def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
         """a = A·w, b = B·w, c = a·b on the domain."""
@@ -162,10 +180,10 @@ class CpuJob:
 
         return self._start("A·w, B·w", n_bytes, operation)
 
-    def quotient(self, key: ResidentKey, abc: Handle[U64Array]) -> Handle[msm.Digits]:
+    def quotient(self, key: ResidentKey, abc: Handle[U64Array]) -> Handle[Scalars]:
         """h: a·b − c on the coset, as scalars of the H query; three inverse, three forward NTTs."""
 
-        def operation() -> msm.Digits:
+        def operation() -> Scalars:
             x = abc.result()
             ntt.to_coset(self._pool, key.tables, x, self._stop)
             h = matvec.quotient_scalars(self._pool, key.matrices.field, x, self._stop)
@@ -175,12 +193,16 @@ class CpuJob:
         return self._start("quotient (6 NTTs)", n_bytes, operation)
 
     def msm(
-        self, stage: str, query: Query, scalars: Handle[msm.Digits], first: int = 0
+        self, stage: str, query: Query, scalars: Handle[Scalars], first: int = 0
     ) -> Handle[U64Array]:
         """Σ kᵢ·Pᵢ over a query and the scalars from index `first` on."""
 
         def operation() -> U64Array:
             digits = scalars.result().tail(first)
+            if isinstance(digits, msm_affine.SortedDigits):
+                return msm_affine.msm_affine(
+                    self._pool, query.group, query.points, digits, self._stop
+                )
             return msm.msm(self._pool, query.group, query.points, digits, self._stop)
 
         return self._start(stage, query.points.nbytes, operation)

@@ -1,0 +1,291 @@
+"""Montgomery arithmetic on vectors of 52-bit limbs, emitted as LLVM IR: the fast CPU path.
+
+An element is L vectors of 64-bit lanes, one element a lane, 52 bits of it in each vector:
+
+    lane:      0    1    2   …   7            vpmadd52luq  t + low  52 bits of x·y
+    limb 0   [ ·    ·    ·       · ]          vpmadd52huq  t + high 52 bits of x·y
+    …
+    limb L−1 [ ·    ·    ·       · ]          R = 2^(52·L);  L = 5 (254, 255 bits), 8 (381 bits)
+
+Values are not reduced below p but kept at most k·p, k known when the code is emitted (`Vector`'s
+type carries it). R/p is large enough (35 and more) that a product of such values needs no
+subtraction afterwards:
+
+    (a·b + m·p)/R ≤ (ka·kb·p²)/R + p ≤ 2p         where ka·kb ≤ R/p
+
+Between operations limbs are carried: each below 2^52. A product is a *wide* value of 2L columns
+that are not carried and may be negative, at most kw·p² as a whole and never negative as a whole;
+sums of products are added up wide and reduced once. A column gathers at most 2·L halves a product
+and 2·L more in the reduction: far from 63 bits.
+
+The instructions are AVX-512 IFMA's (8 lanes; 4 lanes need AVX-512VL besides). LLVM ends the process
+if it meets them without the feature: `vector.lanes` decides. Sources: Gueron and Krasnov,
+ARITH 2016 (IFMA); Longa, eprint 2022/367 (sums of products). The twin is `montgomery`; `bound`
+proves the ranges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from snarkcuda.field.montgomery import limbs_of
+from snarkcuda.field.params import PrimeField
+
+WIDTH = 52
+I64 = ir.IntType(64)
+Value = Any
+Builder = Any
+Limbs = list[Value]  # of an element, or the columns of a wide value
+
+
+def limb_count(field: PrimeField) -> int:
+    """L: the fewest limbs."""
+    return math.ceil(field.bits / WIDTH)
+
+
+def radix(field: PrimeField) -> int:
+    """R = 2^(52·L)."""
+    return 1 << (WIDTH * limb_count(field))
+
+
+def slack(field: PrimeField) -> int:
+    """⌊R/p⌋: the largest k, and the largest Σ ka·kb of one reduction."""
+    return radix(field) // field.modulus
+
+
+def splat(lanes: int, word: int) -> Value:
+    """The constant `word` in every lane."""
+    return ir.Constant(ir.VectorType(I64, lanes), [ir.Constant(I64, word)] * lanes)
+
+
+def constant(field: PrimeField, lanes: int, raw: int, count: int | None = None) -> Limbs:
+    """The limbs of `raw`, which is stored as it stands, in every lane."""
+    return [splat(lanes, limb) for limb in limbs_of(raw, count or limb_count(field), WIDTH)]
+
+
+def _lanes(x: Value) -> int:
+    return int(x.type.count)
+
+
+def _madd(builder: Builder, half: str, total: Value, x: Value, y: Value) -> Value:
+    """total + the low ("l") or high ("h") 52 bits of the 104-bit product of the lanes' low 52."""
+    kind = total.type
+    name = f"llvm.x86.avx512.vpmadd52{half}.uq.{64 * kind.count}"
+    function = builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(builder.module, ir.FunctionType(kind, [kind] * 3), name)
+    return builder.call(function, [total, x, y])
+
+
+def carried(builder: Builder, columns: Sequence[Value]) -> Limbs:
+    """The same value with limbs below 2^52; the last one keeps what is above. Signs carry."""
+    shift, mask = splat(_lanes(columns[0]), WIDTH), splat(_lanes(columns[0]), (1 << WIDTH) - 1)
+    result: Limbs = []
+    carry = None
+    for column in columns[:-1]:
+        total = column if carry is None else builder.add(column, carry)
+        carry = builder.ashr(total, shift)
+        result.append(builder.and_(total, mask))
+    return [*result, columns[-1] if carry is None else builder.add(columns[-1], carry)]
+
+
+# --- sums ----------------------------------------------------------------------------------------
+
+
+def add(builder: Builder, a: Limbs, b: Limbs) -> Limbs:
+    """a + b ≤ (ka + kb)·p."""
+    return carried(builder, [builder.add(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def sub(builder: Builder, field: PrimeField, a: Limbs, b: Limbs, kb: int) -> Limbs:
+    """a − b + kb·p ≤ (ka + kb)·p."""
+    multiple = constant(field, _lanes(a[0]), kb * field.modulus)
+    columns = [builder.add(builder.sub(x, y), z) for x, y, z in zip(a, b, multiple, strict=True)]
+    return carried(builder, columns)
+
+
+def subtract_once(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Limbs:
+    """a − k·p unless that is negative: ≤ k·p for a ≤ 2k·p, and below p for k = 1, a < 2p."""
+    multiple = constant(field, _lanes(a[0]), k * field.modulus)
+    less = carried(builder, [builder.sub(x, y) for x, y in zip(a, multiple, strict=True)])
+    negative = builder.icmp_signed("<", less[-1], splat(_lanes(a[0]), 0))
+    return [builder.select(negative, x, y) for x, y in zip(a, less, strict=True)]
+
+
+def shrink(builder: Builder, field: PrimeField, a: Limbs, k: int, target: int = 2) -> Limbs:
+    """From ≤ k·p to ≤ target·p, a conditional subtraction for each halving."""
+    while k > target:
+        k = max(target, -(-k // 2))
+        a = subtract_once(builder, field, a, k)
+    return a
+
+
+def is_zero(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Value:
+    """A vector of i1: the lane is 0 modulo p, for a ≤ k·p: one of 0, p, …, k·p."""
+    found = None
+    for multiple in range(k + 1):
+        words = constant(field, _lanes(a[0]), multiple * field.modulus)
+        differs = None
+        for x, y in zip(a, words, strict=True):
+            difference = builder.xor(x, y)
+            differs = difference if differs is None else builder.or_(differs, difference)
+        hit = builder.icmp_unsigned("==", differs, splat(_lanes(a[0]), 0))
+        found = hit if found is None else builder.or_(found, hit)
+    return found
+
+
+def might_be_zero(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Value:
+    """A vector of i1 that `is_zero` implies: the lowest limb is that of 0, p, … or k·p."""
+    found = None
+    for multiple in range(k + 1):
+        word = splat(_lanes(a[0]), multiple * field.modulus % (1 << WIDTH))
+        hit = builder.icmp_unsigned("==", a[0], word)
+        found = hit if found is None else builder.or_(found, hit)
+    return found
+
+
+def is_null(builder: Builder, a: Limbs) -> Value:
+    """A vector of i1: the lane is the number 0."""
+    total = a[0]
+    for limb in a[1:]:
+        total = builder.or_(total, limb)
+    return builder.icmp_unsigned("==", total, splat(_lanes(a[0]), 0))
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+def wide_mul(builder: Builder, a: Limbs, b: Limbs) -> Limbs:
+    """a·b ≤ ka·kb·p², wide."""
+    n = len(a)
+    columns = [splat(_lanes(a[0]), 0)] * (2 * n)
+    for i in range(n):
+        for j in range(n):
+            columns[i + j] = _madd(builder, "l", columns[i + j], a[j], b[i])
+        for j in range(n):
+            columns[i + j + 1] = _madd(builder, "h", columns[i + j + 1], a[j], b[i])
+    return columns
+
+
+def wide_sqr(builder: Builder, a: Limbs) -> Limbs:
+    """a² ≤ ka²·p², wide: the products off the diagonal once, doubled."""
+    n = len(a)
+    columns = [splat(_lanes(a[0]), 0)] * (2 * n)
+    for i in range(n):
+        for j in range(i + 1, n):
+            columns[i + j] = _madd(builder, "l", columns[i + j], a[j], a[i])
+            columns[i + j + 1] = _madd(builder, "h", columns[i + j + 1], a[j], a[i])
+    columns = [builder.add(x, x) for x in columns]
+    for i in range(n):
+        columns[2 * i] = _madd(builder, "l", columns[2 * i], a[i], a[i])
+        columns[2 * i + 1] = _madd(builder, "h", columns[2 * i + 1], a[i], a[i])
+    return columns
+
+
+def wide_add(builder: Builder, x: Limbs, y: Limbs) -> Limbs:
+    """x + y ≤ (kx + ky)·p², wide."""
+    return [builder.add(u, v) for u, v in zip(x, y, strict=True)]
+
+
+def wide_sub(builder: Builder, x: Limbs, y: Limbs) -> Limbs:
+    """x − y, wide: the caller knows that it is not negative."""
+    return [builder.sub(u, v) for u, v in zip(x, y, strict=True)]
+
+
+def wide_lift(builder: Builder, field: PrimeField, x: Limbs, k: int) -> Limbs:
+    """x + k·p², wide: so that up to k·p² can be taken away."""
+    return wide_add(builder, x, constant(field, _lanes(x[0]), k * field.modulus**2, len(x)))
+
+
+def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
+    """x/R mod p, at most 2p, for a wide x ≤ ⌊R/p⌋·p².
+
+    Row i adds q·p·2^(52i) with q = −x_i/p mod 2^52, so that column i becomes a multiple of 2^52.
+    """
+    n, lanes = limb_count(field), _lanes(columns[0])
+    modulus = constant(field, lanes, field.modulus)
+    factor = splat(lanes, -pow(field.modulus, -1, 1 << WIDTH) % (1 << WIDTH))
+    zero, shift = splat(lanes, 0), splat(lanes, WIDTH)
+    t = list(columns)
+    for i in range(n):
+        q = _madd(builder, "l", zero, t[i], factor)
+        t[i] = _madd(builder, "l", t[i], modulus[0], q)
+        for j in range(1, n):
+            t[i + j] = _madd(builder, "l", t[i + j], modulus[j], q)
+        for j in range(n):
+            t[i + j + 1] = _madd(builder, "h", t[i + j + 1], modulus[j], q)
+        t[i + 1] = builder.add(t[i + 1], builder.ashr(t[i], shift))
+    return carried(builder, t[n:])
+
+
+# --- between 52-bit limbs and 64-bit words -------------------------------------------------------
+
+
+def limbs_of_words(builder: Builder, field: PrimeField, words: Limbs) -> Limbs:
+    """Vectors of 64-bit words (little-endian) as limbs."""
+    lanes, mask, result = _lanes(words[0]), (1 << WIDTH) - 1, []
+    for i in range(limb_count(field)):
+        word, shift = divmod(WIDTH * i, 64)
+        limb = splat(lanes, 0)
+        if word < len(words):
+            limb = builder.lshr(words[word], splat(lanes, shift))
+            if shift > 64 - WIDTH and word + 1 < len(words):
+                limb = builder.or_(limb, builder.shl(words[word + 1], splat(lanes, 64 - shift)))
+        result.append(builder.and_(limb, splat(lanes, mask)))
+    return result
+
+
+def words_of_limbs(builder: Builder, field: PrimeField, limbs: Limbs) -> Limbs:
+    """Limbs as vectors of 64-bit words, as many as an element of `field` has in memory."""
+    lanes, result = _lanes(limbs[0]), []
+    for word in range(field.limbs):
+        total = splat(lanes, 0)
+        for i, limb in enumerate(limbs):
+            distance = WIDTH * i - 64 * word
+            if -WIDTH < distance < 64:
+                shifted = (
+                    builder.shl(limb, splat(lanes, distance))
+                    if distance >= 0
+                    else builder.lshr(limb, splat(lanes, -distance))
+                )
+                total = builder.or_(total, shifted)
+        result.append(total)
+    return result
+
+
+def transposed(builder: Builder, rows: Limbs) -> Limbs:
+    """The transpose within each block of n lanes, n the number of rows: log₂ n rounds of shuffles.
+
+    Element j of a block of row i becomes element i of that block of row j.
+    """
+    n, lanes, rows = len(rows), _lanes(rows[0]), list(rows)
+    step = 1
+    while step < n:
+        odd = [bool(j & step) for j in range(lanes)]
+        for i in range(n):
+            if i & step:
+                continue
+            low, high = rows[i], rows[i + step]
+            rows[i] = _shuffle(
+                builder, low, high, [lanes + j - step if odd[j] else j for j in range(lanes)]
+            )
+            rows[i + step] = _shuffle(
+                builder, low, high, [lanes + j if odd[j] else j + step for j in range(lanes)]
+            )
+        step *= 2
+    return rows
+
+
+def _shuffle(builder: Builder, x: Value, y: Value, places: Sequence[int]) -> Value:
+    kind = ir.VectorType(ir.IntType(32), len(places))
+    mask = ir.Constant(kind, [ir.Constant(ir.IntType(32), place) for place in places])
+    return builder.shuffle_vector(x, y, mask)
+
+
+def permuted(builder: Builder, x: Value, places: Sequence[int]) -> Value:
+    """Lane i of the result is lane places[i] of x."""
+    return _shuffle(builder, x, x, places)

@@ -1,0 +1,434 @@
+"""Vectors in and out of arrays, across lanes, and inverted.
+
+    load, store       consecutive elements of an array, one a lane
+    gather            elements at any indices of an array, one a lane
+    broadcast         one element in every lane
+    limbs             the vector's own layout, L·lanes words a coefficient: for scratch memory
+
+Arrays hold elements as elsewhere, 64-bit words, at most 2p, here with R = 2^(52·L); elements are
+put across lanes by loading each lane's words and transposing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.extending import lower_builtin
+
+from snarkcuda.field import ifma, tower, words
+from snarkcuda.field.element import FieldTag, _register
+from snarkcuda.field.inverse import invert_row
+from snarkcuda.field.params import Field, PrimeField, prime_of
+from snarkcuda.field.vector import STORED, Coefficients, VectorType, join, lanes, reduced, split
+from snarkcuda.jit import intrinsic
+
+I8, I64 = ir.IntType(8), ir.IntType(64)
+Builder = Any
+
+
+def _data(context: Any, builder: Builder, kind: Any, array: Any) -> Any:
+    """The array's memory as bytes; an integer is the address that `address_of` gave."""
+    if isinstance(kind, types.Integer):
+        return builder.inttoptr(array, I8.as_pointer())
+    return builder.bitcast(context.make_array(kind)(context, builder, array).data, I8.as_pointer())
+
+
+@intrinsic
+def address_of(context: Any, array: Any) -> Any:
+    """Where an array's memory is: rows of several arrays are then read by one piece of code.
+
+    The array must be alive and stay where it is.
+    """
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.ptrtoint(_data(context, builder, sig.args[0], args[0]), I64)
+
+    return types.int64(array), codegen
+
+
+def _at(builder: Builder, data: Any, offset: Any, kind: Any) -> Any:
+    """Pointer to `kind` at a byte offset."""
+    if isinstance(offset, int):
+        offset = ir.Constant(I64, offset)
+    return builder.bitcast(builder.gep(data, [offset]), kind.as_pointer())
+
+
+def _pieces(n_words: int, count: int) -> list[int]:
+    """n_words as a sum of powers of two, none above the number of lanes: 12 = 8 + 4."""
+    pieces = []
+    while n_words:
+        piece = min(count, 1 << (n_words.bit_length() - 1))
+        pieces.append(piece)
+        n_words -= piece
+    return pieces
+
+
+def _load_words(builder: Builder, pointers: list[Any], n_words: int) -> list[Any]:
+    """n_words words from each lane's pointer (bytes), as n_words vectors."""
+    count, result, first = len(pointers), [], 0
+    for piece in _pieces(n_words, count):
+        kind = ir.VectorType(I64, piece)
+        rows = []
+        for i in range(piece):
+            # Row i holds the words of lanes i, i + piece, i + 2·piece …, block by block.
+            parts = [
+                builder.load(_at(builder, pointers[lane], 8 * first, kind), align=1)
+                for lane in range(i, count, piece)
+            ]
+            rows.append(_concatenated(builder, parts))
+        # Transposed block by block, word j of lane i + b·piece is at place i of block b: its lane.
+        result += ifma.transposed(builder, rows)
+        first += piece
+    return result
+
+
+def _concatenated(builder: Builder, parts: list[Any]) -> Any:
+    while len(parts) > 1:
+        width = parts[0].type.count
+        mask = ir.Constant(
+            ir.VectorType(ir.IntType(32), 2 * width),
+            [ir.Constant(ir.IntType(32), i) for i in range(2 * width)],
+        )
+        parts = [
+            builder.shuffle_vector(x, y, mask) for x, y in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+def _store_words(builder: Builder, pointers: list[Any], vectors: list[Any]) -> None:
+    """The inverse of `_load_words`."""
+    count, first = len(pointers), 0
+    for piece in _pieces(len(vectors), count):
+        kind = ir.VectorType(I64, piece)
+        for i, row in enumerate(ifma.transposed(builder, vectors[first : first + piece])):
+            for block, lane in enumerate(range(i, count, piece)):
+                places = range(block * piece, (block + 1) * piece)
+                part = ifma.permuted(builder, row, places)
+                builder.store(part, _at(builder, pointers[lane], 8 * first, kind), align=1)
+        first += piece
+
+
+def _pointers(builder: Builder, data: Any, field: Field, first: Any, count: int) -> list[Any]:
+    """Pointers to `count` consecutive elements from element `first` on."""
+    size = 8 * field.words
+    start = builder.gep(data, [builder.mul(first, ir.Constant(I64, size))])
+    return [builder.gep(start, [ir.Constant(I64, size * lane)]) for lane in range(count)]
+
+
+def _coefficients(builder: Builder, field: Field, vectors: list[Any]) -> Coefficients:
+    """Vectors of words, of all coefficients in order, as limbs."""
+    prime = prime_of(field)
+    return [
+        ifma.limbs_of_words(builder, prime, vectors[i : i + prime.limbs])
+        for i in range(0, len(vectors), prime.limbs)
+    ]
+
+
+def _loaded(builder: Builder, vector: VectorType, pointers: list[Any]) -> Any:
+    vectors = _load_words(builder, pointers, vector.field.words)
+    return join(builder, vector, _coefficients(builder, vector.field, vectors))
+
+
+@intrinsic
+def load_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
+    """Elements index, index + 1, … of a C-contiguous array, one a lane: at most 2p each."""
+    vector = VectorType(F.field, STORED, lanes())
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        pointers = _pointers(builder, data, F.field, args[2], vector.count)
+        return _loaded(builder, vector, pointers)
+
+    return vector(F, array, types.intp), codegen
+
+
+@intrinsic
+def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offset: Any) -> Any:
+    """Elements indices[at] + offset, indices[at + 1] + offset, … of an array, one a lane.
+
+    `indices` is an int64 array.
+    """
+    vector = VectorType(F.field, STORED, lanes())
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        places = _data(context, builder, sig.args[2], args[2])
+        size, pointers = 8 * F.field.words, []
+        for lane in range(vector.count):
+            at = builder.mul(builder.add(args[3], ir.Constant(I64, lane)), ir.Constant(I64, 8))
+            index = builder.add(builder.load(_at(builder, places, at, I64)), args[4])
+            pointers.append(builder.gep(data, [builder.mul(index, ir.Constant(I64, size))]))
+        return _loaded(builder, vector, pointers)
+
+    return vector(F, array, indices, types.intp, types.intp), codegen
+
+
+def _code_pointers(
+    context: Any, builder: Builder, sig: Any, args: Any, size: int, count: int
+) -> tuple[list[Any], list[Any]]:
+    """Pointers to the rows of `codes[at] >> 1` …, and the codes; args are rows, codes, at."""
+    data = _data(context, builder, sig[0], args[0])
+    places = _data(context, builder, sig[1], args[1])
+    pointers, codes = [], []
+    for lane in range(count):
+        at = builder.mul(builder.add(args[2], ir.Constant(I64, lane)), ir.Constant(I64, 8))
+        code = builder.load(_at(builder, places, at, I64))
+        row = builder.lshr(code, ir.Constant(I64, 1))
+        pointers.append(builder.gep(data, [builder.mul(row, ir.Constant(I64, size))]))
+        codes.append(code)
+    return pointers, codes
+
+
+@intrinsic
+def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
+    """Points codes[at], codes[at + 1], … of an array of affine points, one a lane: (x, y).
+
+    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array.
+    """
+    vector = VectorType(F.field, STORED, lanes())
+    words_each = F.field.words
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointers, numbers = _code_pointers(
+            context, builder, sig.args[1:], args[1:], 16 * words_each, vector.count
+        )
+        vectors = _load_words(builder, pointers, 2 * words_each)
+        x, y = (
+            _coefficients(builder, F.field, vectors[i : i + words_each]) for i in (0, words_each)
+        )
+        signs = ir.Constant(ir.VectorType(ir.IntType(1), vector.count), ir.Undefined)
+        for lane, code in enumerate(numbers):
+            sign = builder.trunc(code, ir.IntType(1))
+            signs = builder.insert_element(signs, sign, ir.Constant(ir.IntType(32), lane))
+        prime = prime_of(F.field)
+        zero = ifma.constant(prime, vector.count, 0)
+        y = [
+            [
+                builder.select(signs, minus, plus)
+                for minus, plus in zip(
+                    ifma.sub(builder, prime, zero, part, STORED), part, strict=True
+                )
+            ]
+            for part in y
+        ]
+        both = [join(builder, vector, x), join(builder, vector, y)]
+        return context.make_tuple(builder, sig.return_type, both)
+
+    return types.UniTuple(vector, 2)(F, rows, codes, types.intp), codegen
+
+
+@intrinsic
+def scatter_points(context: Any, F: Any, rows: Any, codes: Any, at: Any, x: Any, y: Any) -> Any:
+    """Write the lanes as points codes[at] >> 1, codes[at + 1] >> 1, …; x, y are at most 2p."""
+    if max(x.k, y.k) > STORED:
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointers, _ = _code_pointers(
+            context, builder, sig.args[1:4], args[1:4], 16 * F.field.words, x.count
+        )
+        vectors = [
+            word
+            for kind, value in ((x, args[4]), (y, args[5]))
+            for limbs in split(builder, kind, value)
+            for word in ifma.words_of_limbs(builder, prime_of(F.field), limbs)
+        ]
+        _store_words(builder, pointers, vectors)
+        return context.get_dummy_value()
+
+    return types.void(F, rows, codes, types.intp, x, y), codegen
+
+
+@intrinsic
+def broadcast_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
+    """Element `index` of an array in every lane: at most 2p."""
+    vector = VectorType(F.field, STORED, lanes())
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        (pointer,) = _pointers(builder, data, F.field, args[2], 1)
+        vectors = []
+        for word in range(F.field.words):
+            value = builder.load(_at(builder, pointer, 8 * word, I64), align=1)
+            vectors.append(_in_every_lane(builder, value, vector.count))
+        return join(builder, vector, _coefficients(builder, F.field, vectors))
+
+    return vector(F, array, types.intp), codegen
+
+
+def _in_every_lane(builder: Builder, word: Any, count: int) -> Any:
+    kind = ir.VectorType(I64, count)
+    first = builder.insert_element(
+        ir.Constant(kind, ir.Undefined), word, ir.Constant(ir.IntType(32), 0)
+    )
+    return ifma.permuted(builder, first, [0] * count)
+
+
+@intrinsic
+def store_vector(context: Any, F: Any, array: Any, index: Any, a: Any) -> Any:
+    """Write the lanes as elements index, index + 1, …; a is at most 2p: see `shrunk`."""
+    if a.k > STORED:
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        vectors = [
+            word
+            for limbs in split(builder, a, args[3])
+            for word in ifma.words_of_limbs(builder, prime_of(a.field), limbs)
+        ]
+        _store_words(builder, _pointers(builder, data, a.field, args[2], a.count), vectors)
+        return context.get_dummy_value()
+
+    return types.void(F, array, types.intp, a), codegen
+
+
+@intrinsic
+def limb_words(context: Any, F: Any) -> Any:
+    """Words of a vector in its own layout: L·lanes for each prime coefficient."""
+    prime = prime_of(F.field)
+    count = F.field.level * ifma.limb_count(prime) * lanes()
+    return types.int64(F), lambda *_: ir.Constant(I64, count)
+
+
+@intrinsic
+def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
+    """Vector `index` of scratch memory (uint64), written by `store_limbs`; bounded as `like` is."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
+        limbs = [builder.load(pointer, align=8) for pointer in pointers]
+        per = len(limbs) // like.field.level
+        return join(builder, like, [limbs[i : i + per] for i in range(0, len(limbs), per)])
+
+    return like(like, scratch, types.intp), codegen
+
+
+@intrinsic
+def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
+    """Write a vector to scratch memory in its own layout, unpacked."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], a)
+        limbs = [limb for part in split(builder, a, args[0]) for limb in part]
+        for pointer, limb in zip(pointers, limbs, strict=True):
+            builder.store(limb, pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(a, scratch, types.intp), codegen
+
+
+def _limb_pointers(
+    context: Any, builder: Builder, kind: Any, scratch: Any, index: Any, vector: VectorType
+) -> list[Any]:
+    n = vector.field.level * ifma.limb_count(prime_of(vector.field))
+    size = 8 * vector.count
+    data = _data(context, builder, kind, scratch)
+    start = builder.gep(data, [builder.mul(index, ir.Constant(I64, n * size))])
+    limb = ir.VectorType(I64, vector.count)
+    return [_at(builder, start, size * i, limb) for i in range(n)]
+
+
+# --- inversion -----------------------------------------------------------------------------------
+
+
+def _lower_inverse(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    vector = sig.args[0]
+    if not isinstance(vector.field, PrimeField):
+        return context.compile_internal(builder, tower.INVERSE[vector.field.level], sig, args)
+    return context.compile_internal(builder, _inverse, sig, args)
+
+
+class _InverseTemplate(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        is_vector = len(args) == 1 and isinstance(args[0], VectorType)
+        return signature(args[0].bounded(STORED), *args) if is_vector else None
+
+
+_register(words.inverse, _InverseTemplate)
+lower_builtin(words.inverse, VectorType)(_lower_inverse)
+
+
+def _inverse(a: Any) -> Any:
+    # One inversion for all lanes: products of pairs, fours, eights, and back down the same way.
+    zero = words.is_zero(a)
+    nonzero = words.select(zero, words.one_like(a), a) * words.one_like(a)
+    return words.select(zero, words.zero_like(a), _inverse_of_lanes(nonzero))
+
+
+@intrinsic
+def _inverse_of_lanes(context: Any, a: Any) -> Any:
+    result = a.bounded(STORED)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        field, count = a.field, a.count
+        (x,) = split(builder, a, args[0])
+        step, levels = count // 2, []
+        while step:
+            partner = [ifma.permuted(builder, limb, [i ^ step for i in range(count)]) for limb in x]
+            levels.append(partner)
+            x = ifma.reduce(builder, field, ifma.wide_mul(builder, x, partner))
+            step //= 2
+        whole = join(builder, result, [x])
+        inverse = context.compile_internal(builder, _inverse_of_first_lane, result(result), [whole])
+        (y,) = split(builder, result, inverse)
+        for partner in reversed(levels):
+            y = ifma.reduce(builder, field, ifma.wide_mul(builder, y, partner))
+        return join(builder, result, [y])
+
+    return result(a), codegen
+
+
+def _inverse_of_first_lane(a: Any) -> Any:
+    F = field_of_vector(a)
+    row = np.empty(word_count(F), dtype=np.uint64)
+    _store_first_lane(row, reduced(a))
+    invert_row(F, row)
+    # (a·R)⁻¹ · R³ / R = a⁻¹·R
+    return broadcast_vector(F, row, 0) * _radix_cube(a)
+
+
+@intrinsic
+def field_of_vector(context: Any, a: Any) -> Any:
+    """The field tag of a vector."""
+    return FieldTag(a.field)(a), lambda context, builder, sig, args: context.get_dummy_value()
+
+
+@intrinsic
+def word_count(context: Any, F: Any) -> Any:
+    """64-bit words of an element in an array."""
+    count = F.field.words
+    return types.int64(F), lambda context, builder, sig, args: ir.Constant(I64, count)
+
+
+@intrinsic
+def _radix_cube(context: Any, a: Any) -> Any:
+    prime = prime_of(a.field)
+    raw = ifma.radix(prime) ** 3 % prime.modulus
+    return _constant_vector(a, raw)
+
+
+def _constant_vector(like: VectorType, raw: int) -> Any:
+    vector = VectorType(like.field, STORED, like.count)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return join(builder, vector, [ifma.constant(prime_of(like.field), like.count, raw)])
+
+    return vector(like), codegen
+
+
+@intrinsic
+def _store_first_lane(context: Any, row: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[0], args[0])
+        (limbs,) = split(builder, a, args[1])
+        for i, word in enumerate(ifma.words_of_limbs(builder, a.field, limbs)):
+            first = builder.extract_element(word, ir.Constant(ir.IntType(32), 0))
+            builder.store(first, _at(builder, data, 8 * i, I64))
+        return context.get_dummy_value()
+
+    return types.void(row, a), codegen

@@ -1,0 +1,238 @@
+"""The vector MSM is the scalar one's sum: adversarial points, scalars, sizes and windows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snarkcuda.cpu import msm_affine as module
+from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
+from snarkcuda.cpu.bucket_tree import GROUP
+from snarkcuda.cpu.fixed_base import Multiples
+from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits, window_bits
+from snarkcuda.cpu.pool import Cancelled, Pool, Stop
+from snarkcuda.cpu.vector_form import to_vector_form
+from snarkcuda.curve.params import BLS12_381, BN254, Group
+from snarkcuda.curve.points import encode, linear_combination
+from snarkcuda.field import ifma
+from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
+from snarkcuda.field.params import prime_of
+from snarkcuda.field.vector import lanes
+from snarkcuda.field.vector_memory import limb_words
+from snarkcuda.jit import kernel
+
+pytestmark = pytest.mark.skipif(lanes() == 0, reason="no AVX-512 IFMA: the scalar path is used")
+GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
+groups = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(2) as pool:
+        yield pool
+
+
+@cache
+def multiples(group: Group) -> U64Array:
+    """i·G for i < 64, and −i·G: infinity twice, and pairs of opposites."""
+    r = group.order
+    exponents = [*range(64), *(-i % r for i in range(64))]
+    with Pool(1) as pool:
+        return Multiples(pool, group, 128).of(from_ints(exponents, 4))
+
+
+def exponent(index: int) -> int:
+    return index if index < 64 else 64 - index
+
+
+def vector(pool: Pool, group: Group, points: U64Array) -> np.ndarray:
+    return to_vector_form(pool, prime_of(group.field), points)
+
+
+def check(pool: Pool, group: Group, indices: list[int], scalars: list[int]) -> None:
+    """Σ kᵢ·(eᵢ·G) = (Σ kᵢ·eᵢ)·G."""
+    points = multiples(group)[indices]
+    digits = sorted_digits(pool, from_ints(scalars, 4), group.order.bit_length())
+    total = sum(k * exponent(i) for k, i in zip(scalars, indices, strict=True))
+    generator = encode(group, [group.generator])[0]
+    expected = linear_combination(group, [generator], [total])
+    found = msm_affine(pool, group, vector(pool, group, points), digits)
+    assert np.array_equal(found, expected)
+
+
+# --- one batch of additions -----------------------------------------------------------------------
+
+
+@kernel
+def _words(F: Any) -> int:
+    return limb_words(F)
+
+
+@kernel
+def _add_all(
+    F: Any, source: Any, codes: Any, n: int, target: Any, scratch: Any, special: Any
+) -> None:
+    for first in range(0, n, BATCH):
+        count = min(BATCH, n - first)
+        left, right, results = codes[0], codes[1], codes[2]
+        add_pairs(F, source, left, right, first, count, target, results, scratch, special)
+
+
+@groups
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 1100])
+def test_pairs(group: Group, n: int, pool: Pool) -> None:
+    """Equal, opposite and infinite pairs among others, of either sign, in more than one batch."""
+    rng = random.Random(n)
+    pairs = [(5, 5), (5, 69), (0, 7), (7, 64), (0, 64), (64, 0), (1, 2), (3, 3), (3, 67)]
+    pairs += [(rng.randrange(128), rng.randrange(128)) for _ in range(n)]
+    pairs = pairs[-n:] if n < 9 else pairs[:n]
+    signs = [(rng.randrange(2), rng.randrange(2)) for _ in pairs]
+    padded = -(-n // 8) * 8
+    codes = np.zeros((3, padded), dtype=np.int64)
+    for i in range(padded):
+        (a, b), (s, t) = pairs[min(i, n - 1)], signs[min(i, n - 1)]
+        codes[:, i] = 2 * a + s, 2 * b + t, 2 * min(i, n - 1)
+    points = multiples(group)
+    target = np.zeros((n, *points.shape[1:]), dtype=np.uint64)
+    scratch = np.empty(PARTS * BATCH // 8 * _words(group.field), dtype=np.uint64)
+    special = np.empty((BATCH // 8, 3), dtype=np.uint64)
+    source = vector(pool, group, points)
+    _add_all(group.field, source, codes, n, target.reshape(-1).view(np.uint8), scratch, special)
+    prime = prime_of(group.field)
+    factor = prime.montgomery * pow(ifma.radix(prime), -1, prime.modulus)
+    found = [x * factor % prime.modulus for x in to_ints(target)]
+    for i, ((a, b), (s, t)) in enumerate(zip(pairs, signs, strict=True)):
+        total = exponent(a) * (-1) ** s + exponent(b) * (-1) ** t
+        expected = points[total] if 0 <= total < 64 else None
+        if expected is None:
+            generator = encode(group, [group.generator])[0]
+            expected = linear_combination(group, [generator], [total])
+        n_coordinates = expected.size // prime.limbs
+        assert found[i * n_coordinates : (i + 1) * n_coordinates] == to_ints(expected), i
+
+
+# --- whole sums ----------------------------------------------------------------------------------
+
+
+@groups
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 257])
+def test_sizes(group: Group, n: int, pool: Pool) -> None:
+    rng = random.Random(n)
+    indices = [rng.randrange(128) for _ in range(n)]
+    check(pool, group, indices, [rng.randrange(group.order) for _ in range(n)])
+
+
+SCALARS: dict[str, Callable[[int, int, random.Random], int]] = {
+    "zero": lambda r, i, rng: 0,
+    "one": lambda r, i, rng: 1,
+    "r - 1": lambda r, i, rng: r - 1,
+    "equal": lambda r, i, rng: r // 3,
+    "bits": lambda r, i, rng: rng.randrange(2),
+    "small and large": lambda r, i, rng: rng.choice([0, 1, 2, r - 1, r - 2, rng.randrange(r)]),
+    "carries": lambda r, i, rng: ((1 << rng.randrange(1, 253)) - rng.randrange(2)) % r,
+    "random": lambda r, i, rng: rng.randrange(r),
+}
+POINTS: dict[str, Callable[[int, random.Random], int]] = {
+    "any": lambda i, rng: rng.randrange(128),
+    "one point": lambda i, rng: 7,
+    "opposites": lambda i, rng: 7 if i % 2 else 71,
+    "infinity": lambda i, rng: 0 if i % 2 else 64,
+    "few": lambda i, rng: rng.choice([0, 1, 2, 65, 66]),
+}
+
+
+@pytest.mark.parametrize("points", POINTS)
+@pytest.mark.parametrize("scalars", SCALARS)
+@pytest.mark.parametrize("group", [BN254.g1, BLS12_381.g2], ids=lambda group: group.name)
+def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> None:
+    rng, n = random.Random(scalars + points), 300
+    indices = [POINTS[points](i, rng) for i in range(n)]
+    check(pool, group, indices, [SCALARS[scalars](group.order, i, rng) for i in range(n)])
+
+
+@pytest.mark.parametrize("window", range(5, 16))
+def test_every_window(window: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "window_bits", lambda n, bits: window)
+    rng, r = random.Random(window), BN254.g1.order
+    edges = [(1 << window - 1) % r, ((1 << window - 1) + 1) % r, (1 << window) - 1]
+    scalars = edges + [sum(e << (window * k) for k in range(250 // window)) % r for e in edges]
+    scalars += [rng.randrange(r) for _ in range(60)]
+    check(pool, BN254.g1, [rng.randrange(128) for _ in scalars], scalars)
+
+
+@groups
+@pytest.mark.parametrize("kind", ["equal", "bits", "random"])
+def test_buckets_larger_than_a_group(group: Group, kind: str, pool: Pool) -> None:
+    """A bucket of many groups' entries: its pieces join; against the scalar path too."""
+    rng, n = random.Random(kind), 2 * GROUP + 4321
+    indices = [rng.randrange(128) for _ in range(n)]
+    scalars = [SCALARS[kind](group.order, i, rng) for i in range(n)]
+    check(pool, group, indices, scalars)
+    if kind == "random":
+        points, values = multiples(group)[indices], from_ints(scalars, 4)
+        bits = group.order.bit_length()
+        expected = msm(pool, group, packed(points), signed_digits(pool, values, bits))
+        digits = sorted_digits(pool, values, bits)
+        assert np.array_equal(
+            msm_affine(pool, group, vector(pool, group, points), digits), expected
+        )
+
+
+def test_a_tail(pool: Pool) -> None:
+    """The digits are cut and sorted once; a query over the tail leaves the first out."""
+    group, rng = BN254.g1, random.Random(5)
+    scalars = [rng.choice([1, rng.randrange(group.order)]) for _ in range(500)]
+    digits = sorted_digits(pool, from_ints(scalars, 4), 254)
+    points = multiples(group)[[rng.randrange(128) for _ in scalars]]
+    for first in (0, 1, 2, 499, 500):
+        tail = digits.tail(first)
+        assert len(tail) == 500 - first
+        cut = signed_digits(pool, from_ints(scalars[first:], 4), 254)
+        expected = msm(pool, group, packed(points[first:]), cut)
+        found = msm_affine(pool, group, vector(pool, group, points[first:]), tail)
+        assert np.array_equal(found, expected)
+        assert tail.tail(0).first == first
+
+
+def test_numbers_must_agree(pool: Pool) -> None:
+    digits = sorted_digits(pool, from_ints([1, 2, 3], 4), 254)
+    with pytest.raises(ValueError, match="do not go with 3 scalars"):
+        msm_affine(pool, BN254.g1, vector(pool, BN254.g1, multiples(BN254.g1)[:2]), digits)
+
+
+def test_stopped_work_is_cancelled(pool: Pool) -> None:
+    digits = sorted_digits(pool, from_ints(range(100), 4), 254)
+    points, stop = vector(pool, BN254.g1, multiples(BN254.g1)[:100]), Stop()
+    stop.set()
+    with pytest.raises(Cancelled):
+        msm_affine(pool, BN254.g1, points, digits, stop)
+
+
+def test_window_grows_with_the_size() -> None:
+    windows = [window_bits(1 << k, 254) for k in range(0, 24, 2)]
+    assert windows == sorted(windows)
+    assert (windows[0], windows[-1]) == (5, 15)
+
+
+# --- vector form ---------------------------------------------------------------------------------
+
+
+@groups
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 65])
+def test_vector_form(group: Group, n: int, pool: Pool) -> None:
+    """x·R₅₂ for x·R₆₄, whatever the alignment; infinity stays all zero."""
+    prime, points = prime_of(group.field), multiples(group)[:n]
+    raw = np.frombuffer(b"\0\0\0\0" + points.tobytes(), dtype=np.uint8)[4:]
+    words = to_vector_form(pool, prime, raw).view(np.uint64).reshape(-1, prime.limbs)
+    factor = ifma.radix(prime) * pow(prime.montgomery, -1, prime.modulus)
+    expected = [x * factor % prime.modulus for x in to_ints(points)] if n else []
+    found = to_ints(words) if n else []
+    assert [x % prime.modulus for x in found] == expected
+    assert all(x <= 2 * prime.modulus for x in found)
+    assert [x == 0 for x in found] == [x == 0 for x in expected]
