@@ -168,7 +168,7 @@ def _processor() -> Iterator[Finding]:
     yield Finding("compiled for", value)
     vectors = target is not None and set(target[1]) >= machine.IFMA
     path = "eight elements at a time, 52-bit limbs (AVX-512 IFMA)" if vectors else "one at a time"
-    yield Finding("sums of points", f"{path}; all else in scalar 64-bit limbs")
+    yield Finding("sums, transforms", f"{path}; all else in scalar 64-bit limbs")
 
 
 def _threads() -> Finding:

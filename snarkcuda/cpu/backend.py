@@ -105,7 +105,7 @@ class CpuBackend:
             )
         with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
             domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
-            tables = ntt.tables(self.pool, domain)
+            tables = ntt.tables(self.pool, domain, self.vectors)
         if self.vectors:
             with timeline.stage("vector form", sum(q.nbytes for _, q in queries.values())):
                 resident = [

@@ -146,6 +146,51 @@ def load_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
     return vector(F, array, types.intp), codegen
 
 
+def _strided(builder: Builder, data: Any, field: Field, args: Any, count: int) -> list[Any]:
+    """Pointers to elements index, index + stride, …; args are index and stride."""
+    size, pointers = 8 * field.words, []
+    for lane in range(count):
+        index = builder.add(args[0], builder.mul(args[1], ir.Constant(I64, lane)))
+        pointers.append(builder.gep(data, [builder.mul(index, ir.Constant(I64, size))]))
+    return pointers
+
+
+@intrinsic
+def load_strided(context: Any, F: Any, array: Any, index: Any, stride: Any) -> Any:
+    """Elements index, index + stride, index + 2·stride, … of an array, one a lane."""
+    vector = VectorType(F.field, STORED, lanes())
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        return _loaded(builder, vector, _strided(builder, data, F.field, args[2:], vector.count))
+
+    return vector(F, array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def store_strided(context: Any, F: Any, array: Any, index: Any, stride: Any, a: Any) -> Any:
+    """Write the lanes as elements index, index + stride, …; a is at most 2p: see `shrunk`."""
+    if a.k > STORED:
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = _data(context, builder, sig.args[1], args[1])
+        pointers = _strided(builder, data, a.field, args[2:4], a.count)
+        _store_words(builder, pointers, _words(builder, a, args[4]))
+        return context.get_dummy_value()
+
+    return types.void(F, array, types.intp, types.intp, a), codegen
+
+
+def _words(builder: Builder, vector: VectorType, value: Any) -> list[Any]:
+    """A vector's elements as vectors of 64-bit words."""
+    return [
+        word
+        for limbs in split(builder, vector, value)
+        for word in ifma.words_of_limbs(builder, prime_of(vector.field), limbs)
+    ]
+
+
 @intrinsic
 def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offset: Any) -> Any:
     """Elements indices[at] + offset, indices[at + 1] + offset, … of an array, one a lane.
@@ -231,12 +276,7 @@ def scatter_points(context: Any, F: Any, rows: Any, codes: Any, at: Any, x: Any,
         pointers, _ = _code_pointers(
             context, builder, sig.args[1:4], args[1:4], 16 * F.field.words, x.count
         )
-        vectors = [
-            word
-            for kind, value in ((x, args[4]), (y, args[5]))
-            for limbs in split(builder, kind, value)
-            for word in ifma.words_of_limbs(builder, prime_of(F.field), limbs)
-        ]
+        vectors = [*_words(builder, x, args[4]), *_words(builder, y, args[5])]
         _store_words(builder, pointers, vectors)
         return context.get_dummy_value()
 
@@ -276,12 +316,8 @@ def store_vector(context: Any, F: Any, array: Any, index: Any, a: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = _data(context, builder, sig.args[1], args[1])
-        vectors = [
-            word
-            for limbs in split(builder, a, args[3])
-            for word in ifma.words_of_limbs(builder, prime_of(a.field), limbs)
-        ]
-        _store_words(builder, _pointers(builder, data, a.field, args[2], a.count), vectors)
+        pointers = _pointers(builder, data, a.field, args[2], a.count)
+        _store_words(builder, pointers, _words(builder, a, args[3]))
         return context.get_dummy_value()
 
     return types.void(F, array, types.intp, a), codegen

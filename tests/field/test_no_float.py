@@ -35,7 +35,9 @@ from snarkcuda.groth16.prover import Prover
 from snarkcuda.jit import kernel
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-VECTOR_MODULES = ("snarkcuda.cpu.msm_affine", "snarkcuda.cpu.vector_form")
+VECTOR_MODULES = tuple(
+    f"snarkcuda.cpu.{name}" for name in ("msm_affine", "ntt_vector", "vector_form")
+)
 FLOAT_TYPE = re.compile(r"(?<![%@$.\w])(?:half|bfloat|float|double|x86_fp80|fp128)(?![$.\w])")
 
 
@@ -66,7 +68,8 @@ def exercise() -> None:
         with Pool(1) as pool:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
-            ntt.to_coset(pool, ntt.tables(pool, domain), polynomial)
+            for vectors in (False, True) if lanes() else (False,):
+                ntt.to_coset(pool, ntt.tables(pool, domain, vectors), polynomial)
             r1cs, witness = random_sparse(curve, 10, "no float")
             assert first_unsatisfied(pool, r1cs, witness) is None
             assert len(list(r1cs_chunks(r1cs))) > 1
