@@ -32,6 +32,7 @@ from snarkcuda.groth16.timeline import Timeline
 
 T = TypeVar("T")
 Scalars = msm.Digits | msm_affine.SortedDigits
+VECTOR_ROWS = 1 << 12  # for fewer, loading the vector kernels takes longer than they save
 Handle = Future  # `result()` waits, and raises what the operation raised
 
 
@@ -47,11 +48,11 @@ class Query:
 class ResidentKey:
     """A proving key as the CPU kernels read it.
 
-    Queries are copies in vector form where the processor has the vectors for it, and views of the
-    mapped file elsewhere.
+    With `vectors` the queries are copies in vector form, and else views of the mapped file.
     """
 
     key: ProvingKey
+    vectors: bool
     matrices: matvec.Matrices
     tables: ntt.Tables
     a_query: Query
@@ -72,7 +73,6 @@ class CpuBackend:
 
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
-        self.vectors = lanes() > 0
         self._jobs: WeakSet[CpuJob] = WeakSet()
 
     def load(
@@ -89,6 +89,7 @@ class CpuBackend:
             NotOnCurveError: a query holds a point that is off its curve.
         """
         curve, fr = key.curve, key.curve.fr
+        vectors = lanes() > 0 and key.domain_size >= VECTOR_ROWS
         queries = {
             "A query": (curve.g1, key.a_query),
             "B1 query": (curve.g1, key.b_g1_query),
@@ -105,8 +106,8 @@ class CpuBackend:
             )
         with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
             domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
-            tables = ntt.tables(self.pool, domain, self.vectors)
-        if self.vectors:
+            tables = ntt.tables(self.pool, domain, vectors)
+        if vectors:
             with timeline.stage("vector form", sum(q.nbytes for _, q in queries.values())):
                 resident = [
                     Query(g, to_vector_form(self.pool, prime_of(g.field), q))
@@ -114,7 +115,7 @@ class CpuBackend:
                 ]
         else:
             resident = [Query(g, arrays.packed(q)) for g, q in queries.values()]
-        return ResidentKey(key, matrices, tables, *resident)
+        return ResidentKey(key, vectors, matrices, tables, *resident)
 
     def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:
         index = first_off_curve(self.pool, group, query)
@@ -126,7 +127,7 @@ class CpuBackend:
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""
-        job = CpuJob(self.pool, timeline, self.vectors)
+        job = CpuJob(self.pool, timeline)
         self._jobs.add(job)
         return job
 
@@ -149,9 +150,8 @@ class CpuJob:
     A context manager: a block that raises, on Ctrl-C too, ends the operations.
     """
 
-    def __init__(self, pool: Pool, timeline: Timeline, vectors: bool) -> None:
+    def __init__(self, pool: Pool, timeline: Timeline) -> None:
         self._pool = pool
-        self._vectors = vectors
         self._timeline = timeline
         self._stop = Stop()
         self._conductor = ThreadPoolExecutor(1, thread_name_prefix="snarkcuda-job")
@@ -168,7 +168,7 @@ class CpuJob:
         return self._start("witness digits", values.nbytes, lambda: self._digits(key, values))
 
     def _digits(self, key: ResidentKey, values: U64Array) -> Scalars:
-        cut = msm_affine.sorted_digits if self._vectors else msm.signed_digits
+        cut = msm_affine.sorted_digits if key.vectors else msm.signed_digits
         return cut(self._pool, values, key.matrices.field.bits, self._stop)
 
     def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import re
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from snarkcuda import setup
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
-from snarkcuda.cpu import ntt
+from snarkcuda.cpu import backend, ntt
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
@@ -53,11 +54,12 @@ def kernels() -> dict[str, Any]:
     return found
 
 
-def exercise() -> None:
+def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compile or load every kernel: a proof on each curve, long transforms, checks, circuits."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a proof with a seed says that it is not zero-knowledge
-        for case in ("bn_mul2", "bls_mul2"):
+        for case, rows in product(("bn_mul2", "bls_mul2"), (1, 1 << 40)):
+            monkeypatch.setattr(backend, "VECTOR_ROWS", rows)
             with Prover(VECTORS / case / "circuit.zkey", threads=1) as prover:
                 prover.prove(VECTORS / case / "witness.wtns", seed=b"no float")
     for curve in CURVES:
@@ -98,9 +100,9 @@ def float_lines(dispatcher: Any) -> list[str]:
     return lines
 
 
-def test_no_kernel_computes_with_floats() -> None:
+def test_no_kernel_computes_with_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     """All kernels of the package, in every signature that this process has compiled."""
-    exercise()
+    exercise(monkeypatch)
     found = kernels()
     assert len(found) >= 15
     if lanes() == 0:  # LLVM could not compile them

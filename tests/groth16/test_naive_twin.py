@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
+from snarkcuda.cpu import backend as module
 from snarkcuda.cpu.backend import CpuBackend, ResidentKey
 from snarkcuda.curve.params import CURVES, Curve
+from snarkcuda.field.vector import lanes
 from snarkcuda.groth16.keys import Proof
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Timeline
@@ -28,9 +30,13 @@ cosets = pytest.mark.parametrize("capped", [False, True], ids=["root of 2n", "sh
 SIZES = [2**k + d for k in (3, 4, 5, 6) for d in (-1, 0, 1)]  # constraints + n_public + 1
 
 
-@pytest.fixture(scope="module")
-def backend() -> Iterator[CpuBackend]:
-    with CpuBackend() as backend:
+@pytest.fixture(scope="module", params=["scalar", "vectors"])
+def backend(request: pytest.FixtureRequest) -> Iterator[CpuBackend]:
+    """Each path, whatever the circuit's size would choose."""
+    if request.param == "vectors" and lanes() == 0:
+        pytest.skip("no AVX-512 IFMA: the scalar path is used")
+    with pytest.MonkeyPatch.context() as patch, CpuBackend() as backend:
+        patch.setattr(module, "VECTOR_ROWS", 1 if request.param == "vectors" else 1 << 40)
         yield backend
 
 
