@@ -56,7 +56,7 @@ def prove(
     PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
     this key may mean nothing.
 
-    The first proof on a machine compiles the kernels (about half a minute a curve) and keeps them;
+    The first proof on a machine compiles the kernels (up to a minute a curve) and keeps them;
     see `snarkcuda cache --help`. If something does not work, ask `snarkcuda doctor`.
 
     --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages

@@ -85,7 +85,7 @@ def announce_compilation(quiet: bool) -> None:
     class Announce(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             logger.removeHandler(self)
-            message = "compiling kernels, once: up to half a minute for each curve and kind of work"
+            message = "compiling kernels, once: up to a minute for each curve and kind of work"
             say(message)
 
     logger = logging.getLogger("snarkcuda.jit")
