@@ -26,7 +26,7 @@ from snarkcuda.errors import NotOnCurveError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector import lanes
+from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
 
@@ -89,7 +89,7 @@ class CpuBackend:
             NotOnCurveError: a query holds a point that is off its curve.
         """
         curve, fr = key.curve, key.curve.fr
-        vectors = lanes() > 0 and key.domain_size >= VECTOR_ROWS
+        vectors = has_vectors() and key.domain_size >= VECTOR_ROWS
         queries = {
             "A query": (curve.g1, key.a_query),
             "B1 query": (curve.g1, key.b_g1_query),

@@ -24,13 +24,15 @@ from numba import uint64
 
 from snarkcuda.curve.formulas import tangent_numerator
 from snarkcuda.field.vector import is_null, might_be_zero, shrunk
+from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
     gather_points,
     load_limbs,
     scatter_points,
     store_limbs,
 )
-from snarkcuda.field.words import inverse, is_zero, one_like, select, sqr, zero_like
+from snarkcuda.field.vector_type import LANES
+from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula
 
 BATCH = 1024  # pairs that share an inversion: scratch of 250 kB (G1, 254 bits) stays in the cache
@@ -54,12 +56,12 @@ def add_pairs(
         scratch: uint64, PARTS·BATCH/lanes vectors.
         special: uint64 (BATCH/lanes, 3): lanes whose sum is left, right or infinity.
     """
-    n = (count + 7) // 8
+    n = (count + LANES - 1) // LANES
     x1, y1 = gather_points(F, source, left, first)
     product, zero = one_like(x1), zero_like(x1)
     dx, dy, total = x1 - x1, x1 - x1, x1 + x1  # for their types
     for v in range(n):
-        at = first + 8 * v
+        at = first + LANES * v
         x1, y1 = gather_points(F, source, left, at)
         x2, y2 = gather_points(F, source, right, at)
         dx, dy = x2 - x1, y2 - y1
@@ -91,7 +93,7 @@ def add_pairs(
         product = product * dx
     rest = inverse(product)
     for v in range(n - 1, -1, -1):
-        base, at = PARTS * v, first + 8 * v
+        base, at = PARTS * v, first + LANES * v
         dx = load_limbs(dx, scratch, base + 1)
         slope = rest * load_limbs(product, scratch, base) * load_limbs(dy, scratch, base + 2)
         rest = rest * dx

@@ -25,16 +25,16 @@ from snarkcuda.field.vector_memory import (
     scatter_points,
     word_count,
 )
+from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 
 GROUP = 1 << 14  # entries of a group: its first round leaves 512 kB of 64-byte rows
-_PAD = 8  # lists are read in whole vectors
 
 
 @formula
 def _pad(codes: Any, n: int) -> None:
     """Repeat the last code up to the next whole vector."""
-    for i in range(n, (n + 7) // 8 * 8):
+    for i in range(n, (n + LANES - 1) // LANES * LANES):
         codes[i] = codes[n - 1]
 
 
@@ -44,7 +44,7 @@ def _copy_points(F: Any, source: int, places: Any, target: int, results: Any, n:
     if n > 0:
         _pad(places, n)
         _pad(results, n)
-        for at in range(0, n, 8):
+        for at in range(0, n, LANES):
             x, y = gather_points(F, source, places, at)
             scatter_points(F, target, results, at, x, y)
 
@@ -73,17 +73,17 @@ def sum_buckets(
         low, high: the buckets.
         sums: uint8 rows, zeroed.
     """
-    entries = np.empty(GROUP + _PAD, dtype=np.int64)
-    nexts = np.empty(GROUP + _PAD, dtype=np.int64)
+    entries = np.empty(GROUP + LANES, dtype=np.int64)
+    nexts = np.empty(GROUP + LANES, dtype=np.int64)
     begins = np.empty(GROUP + 2, dtype=np.int64)
     which = np.empty(GROUP + 2, dtype=np.int64)
-    pairs = np.empty((3, GROUP // 2 + _PAD), dtype=np.int64)
-    copies = np.empty((2, GROUP + _PAD), dtype=np.int64)
-    done = np.empty((2, GROUP + _PAD), dtype=np.int64)
+    pairs = np.empty((3, GROUP // 2 + LANES), dtype=np.int64)
+    copies = np.empty((2, GROUP + LANES), dtype=np.int64)
+    done = np.empty((2, GROUP + LANES), dtype=np.int64)
     row_bytes = 16 * word_count(F)
-    rows = np.empty((2, (GROUP // 2 + GROUP // 4 + _PAD) * row_bytes), dtype=np.uint8)
-    scratch = np.empty(PARTS * (BATCH // 8) * limb_words(F), dtype=np.uint64)
-    special = np.empty((BATCH // 8, 3), dtype=np.uint64)
+    rows = np.empty((2, (GROUP // 2 + GROUP // 4 + LANES) * row_bytes), dtype=np.uint8)
+    scratch = np.empty(PARTS * (BATCH // LANES) * limb_words(F), dtype=np.uint64)
+    special = np.empty((BATCH // LANES, 3), dtype=np.uint64)
     into = address_of(sums)
 
     bucket, position, has_partial = low, starts[low], False

@@ -21,7 +21,7 @@ from numba import int64, uint32
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.bucket_tree import sum_buckets
-from snarkcuda.cpu.msm import MAX_WINDOW, n_windows, signed_digits
+from snarkcuda.cpu.msm import signed_digits, window_bits
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
 from snarkcuda.curve.formulas import complete_add, xyzz_add, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
@@ -38,10 +38,12 @@ from snarkcuda.field.vector_memory import (
     gather_points,
     store_vector,
 )
+from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, zero_like
 from snarkcuda.jit import kernel
 
-_LANES = 8
+BUCKET_COST = 2.5  # two complete additions in affine ones, measured
+MIN_WINDOW = 5  # with fewer bits there are fewer buckets than lanes to sum them
 _SUMS = 6  # X, Y, Z of the running sum and of the total
 
 
@@ -65,19 +67,6 @@ class SortedDigits:
         return SortedDigits(self.window, self.codes, self.starts, self.first + first)
 
 
-def window_bits(n: int, scalar_bits: int) -> int:
-    """The window c that makes additions and bucket sums cheapest.
-
-    A bucket's two complete additions cost about 2.5 affine ones (measured); below 5 bits there are
-    fewer buckets than lanes to sum them.
-    """
-
-    def cost(c: int) -> float:
-        return n_windows(scalar_bits, c) * (n + 2.5 * (1 << (c - 1)))
-
-    return min(range(5, MAX_WINDOW + 1), key=cost)
-
-
 def sorted_digits(
     pool: Pool, scalars: U64Array, scalar_bits: int, stop: Stop | None = None
 ) -> SortedDigits:
@@ -89,7 +78,7 @@ def sorted_digits(
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
     """
-    window = window_bits(len(scalars), scalar_bits)
+    window = window_bits(len(scalars), scalar_bits, BUCKET_COST, MIN_WINDOW)
     digits = signed_digits(pool, scalars, scalar_bits, stop, window)
     rows, n = digits.values.shape
     codes = np.empty((rows, n), dtype=np.uint32)
@@ -126,13 +115,13 @@ def msm_affine(
         return result
     rows, n_buckets = digits.codes.shape[0], 1 << (digits.window - 1)
     parts = 1
-    while rows * parts < 4 * pool.threads and n_buckets // (2 * parts) >= 8 * _LANES:
+    while rows * parts < 4 * pool.threads and n_buckets // (2 * parts) >= 8 * LANES:
         parts *= 2
     prime = prime_of(group.field)
     b3 = [3 * c * ifma.radix(prime) % prime.modulus for c in flatten(naive(group.field, group.b))]
     leave = [prime.montgomery % prime.modulus, *[0] * (group.field.level - 1)]
     constants = arrays.from_ints([*b3, *leave], prime.limbs)
-    sums = np.zeros((rows * parts, _SUMS, _LANES, group.field.words), dtype=np.uint64)
+    sums = np.zeros((rows * parts, _SUMS, LANES, group.field.words), dtype=np.uint64)
     codes, starts, first = digits.codes, digits.starts, digits.first
     arguments = (group.field, points, codes, starts, first, parts, constants, sums)
     pool.run(_task, rows * parts, *arguments, stop=stop)
@@ -172,10 +161,10 @@ def _task(
     constants: Any, sums: Any,
 ) -> None:  # fmt: skip
     n_buckets = (starts.shape[1] - 3) // parts
-    segment = n_buckets // 8
+    segment = n_buckets // LANES
     source = address_of(points)
-    buckets = np.empty(n_buckets * 2 * sums.shape[3] * 8, dtype=np.uint8)
-    places = np.empty(8, dtype=np.int64)
+    buckets = np.empty(16 * sums.shape[3] * n_buckets, dtype=np.uint8)
+    places = np.empty(LANES, dtype=np.int64)
     b3, leave = broadcast_vector(F, constants, 0), broadcast_vector(F, constants, 1)
     task = claim(tasks)
     while task >= 0:
@@ -190,38 +179,38 @@ def _task(
         tx, ty, tz = nothing, one, nothing
         rows = address_of(buckets)
         for j in range(segment - 1, -1, -1):
-            for lane in range(8):
+            for lane in range(LANES):
                 places[lane] = 2 * (lane * segment + j)
             x, y = gather_points(F, rows, places, 0)
             empty = is_null(x) & is_zero(y)
             point = (x, select(empty, one, y), select(empty, nothing, one))
             rx, ry, rz = complete_add((rx, ry, rz), point, b3)
             tx, ty, tz = complete_add((tx, ty, tz), (rx, ry, rz), b3)
-        base = task * 48
+        base = _SUMS * LANES * task
         store_vector(F, sums, base, reduced(rx * leave))
-        store_vector(F, sums, base + 8, reduced(ry * leave))
-        store_vector(F, sums, base + 16, reduced(rz * leave))
-        store_vector(F, sums, base + 24, reduced(tx * leave))
-        store_vector(F, sums, base + 32, reduced(ty * leave))
-        store_vector(F, sums, base + 40, reduced(tz * leave))
+        store_vector(F, sums, base + LANES, reduced(ry * leave))
+        store_vector(F, sums, base + 2 * LANES, reduced(rz * leave))
+        store_vector(F, sums, base + 3 * LANES, reduced(tx * leave))
+        store_vector(F, sums, base + 4 * LANES, reduced(ty * leave))
+        store_vector(F, sums, base + 5 * LANES, reduced(tz * leave))
         task = claim(tasks)
 
 
 @kernel
 def _combine(F: Any, sums: Any, parts: int, n_buckets: int, c: int, result: Any) -> None:
-    segment = n_buckets // 8
+    segment = n_buckets // LANES
     total = xyzz_infinity(zero(F))
     for row in range(sums.shape[0] // parts - 1, -1, -1):
         for _ in range(c):
             total = xyzz_double(total)
         for part in range(parts):
-            base = (row * parts + part) * 48
-            for lane in range(8):
+            base = _SUMS * LANES * (row * parts + part)
+            for lane in range(LANES):
                 # x = X/Z, y = Y/Z:  X·Z/Z², Y·Z²/Z³
                 x, y, z = (
                     load(F, sums, base + lane),
-                    load(F, sums, base + 8 + lane),
-                    load(F, sums, base + 16 + lane),
+                    load(F, sums, base + LANES + lane),
+                    load(F, sums, base + 2 * LANES + lane),
                 )
                 zz = z * z
                 running = (x * z, y * zz, zz, zz * z)
@@ -232,9 +221,9 @@ def _combine(F: Any, sums: Any, parts: int, n_buckets: int, c: int, result: Any)
                         multiple = xyzz_add(multiple, running)
                 total = xyzz_add(total, multiple)
                 x, y, z = (
-                    load(F, sums, base + 24 + lane),
-                    load(F, sums, base + 32 + lane),
-                    load(F, sums, base + 40 + lane),
+                    load(F, sums, base + 3 * LANES + lane),
+                    load(F, sums, base + 4 * LANES + lane),
+                    load(F, sums, base + 5 * LANES + lane),
                 )
                 zz = z * z
                 total = xyzz_add(total, (x * z, y * zz, zz, zz * z))

@@ -21,12 +21,12 @@ Sources: Cooley and Tukey 1965; Gentleman and Sande 1966. The naive twin is Horn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from snarkcuda.cpu.ntt_vector import MIN_LOG_N, Table3, to_coset_vectors
+from snarkcuda.cpu.ntt_vector import MIN_LOG_N, to_coset_vectors
 from snarkcuda.cpu.pool import Pool, Stop, claim
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.field import arrays
@@ -77,13 +77,20 @@ class Domain:
 
 @dataclass(frozen=True)
 class Tables:
-    """Powers that the transforms of one domain read: Montgomery, uint64 (…, limbs)."""
+    """Powers that the transforms of one domain read: Montgomery, or vector form, uint64 (…, limbs).
+
+    Attributes:
+        domain: the domain.
+        roots, inverse_roots: ωⁱ and ω⁻ⁱ, i < n/2.
+        scale: gⁱ/n at the bit reversal of i, i < n.
+        vectors: in vector form, for `ntt_vector`.
+    """
 
     domain: Domain
-    roots: U64Array  # ωⁱ, i < n/2
-    inverse_roots: U64Array  # ω⁻ⁱ, i < n/2
-    scale: U64Array  # gⁱ/n at the bit reversal of i, i < n
-    vectors: Table3 | None = None  # the same for `ntt_vector`
+    roots: U64Array
+    inverse_roots: U64Array
+    scale: U64Array
+    vectors: bool
 
 
 def domain_of_size(field: PrimeField, n: int, two_adicity: int | None = None) -> Domain:
@@ -93,18 +100,21 @@ def domain_of_size(field: PrimeField, n: int, two_adicity: int | None = None) ->
 
 
 def tables(pool: Pool, domain: Domain, vectors: bool = False) -> Tables:
-    """Compute a domain's tables, once for each key; for `ntt_vector` too, if asked."""
+    """Compute a domain's tables, once for each key; for `ntt_vector`, if asked and it can."""
     p = domain.field.modulus
     half = domain.n // 2
     over_n = pow(domain.n, -1, p)
-    roots = _powers(pool, domain.field, domain.root, 1, half, 0)
-    inverse_roots = _powers(pool, domain.field, pow(domain.root, -1, p), 1, half, 0)
-    scale = _powers(pool, domain.field, domain.shift, over_n, domain.n, domain.log_n)
-    if not vectors or domain.log_n < MIN_LOG_N:
-        return Tables(domain, roots, inverse_roots, scale)
-    convert = partial(to_vector_form, pool, domain.field)
-    converted = convert(inverse_roots), convert(scale), convert(roots)
-    return Tables(domain, roots, inverse_roots, scale, converted)
+    powers = (
+        _powers(pool, domain.field, domain.root, 1, half, 0),
+        _powers(pool, domain.field, pow(domain.root, -1, p), 1, half, 0),
+        _powers(pool, domain.field, domain.shift, over_n, domain.n, domain.log_n),
+    )
+    vectors = vectors and domain.log_n >= MIN_LOG_N
+    roots, inverse_roots, scale = (
+        to_vector_form(pool, domain.field, table).view(np.uint64) if vectors else table
+        for table in powers
+    )
+    return Tables(domain, roots, inverse_roots, scale, vectors)
 
 
 def _powers(
@@ -135,8 +145,9 @@ def to_coset(pool: Pool, tables: Tables, x: U64Array, stop: Stop | None = None) 
         stop: ends the work early with `Cancelled`; x is then garbage.
     """
     field, log_n = tables.domain.field, tables.domain.log_n
-    if tables.vectors is not None:
-        to_coset_vectors(pool, field, log_n, tables.vectors, x, stop)
+    if tables.vectors:
+        powers = tables.roots, tables.inverse_roots, tables.scale
+        to_coset_vectors(pool, field, log_n, *powers, x, stop)
         return
     k = x.shape[0]
     log_block = min(_LOG_BLOCK, log_n)

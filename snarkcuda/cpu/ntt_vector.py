@@ -27,6 +27,7 @@ from snarkcuda.field.vector_memory import (
     store_strided,
     store_vector,
 )
+from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
 
 MIN_LOG_N = 6  # a square of 64 elements
@@ -34,30 +35,32 @@ _LOG_BLOCK = 12  # 4,096 elements of 32 bytes: a block stays in a core's second-
 _LOG_CHUNK = 11  # butterflies of one task in a whole-array stage
 _SQUARE = 64
 
-Table3 = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Inverse roots, scale and roots: packed, vector form."""
-
 
 def to_coset_vectors(
     pool: Pool,
     field: PrimeField,
     log_n: int,
-    tables: Table3,
+    roots: NDArray[Any],
+    inverse_roots: NDArray[Any],
+    scale: NDArray[Any],
     x: U64Array,
     stop: Stop | None = None,
 ) -> None:
-    """`ntt.to_coset` for 2^log_n ≥ 64 points."""
-    inverse_roots, _, roots = tables
+    """`ntt.to_coset` for 2^log_n ≥ 64 points; the tables are in vector form."""
     k = x.shape[0]
     log_block = min(_LOG_BLOCK, log_n)
     butterflies = k << max(0, log_n - 1 - _LOG_CHUNK)
     flat = x.reshape(-1, field.limbs)
+
+    def stage(log_span: int, table: NDArray[Any], forward: bool) -> None:
+        pool.run(_stage, butterflies, field, flat, table, log_n, log_span, forward, stop=stop)
+
     for log_span in range(log_n, log_block, -1):
-        pool.run(_dif_stage, butterflies, field, flat, inverse_roots, log_n, log_span, stop=stop)
-    n_blocks = k << (log_n - log_block)
-    pool.run(_blocks, n_blocks, field, flat, *tables, log_n, log_block, stop=stop)
+        stage(log_span, inverse_roots, False)
+    tables = inverse_roots, scale, roots
+    pool.run(_blocks, k << (log_n - log_block), field, flat, *tables, log_n, log_block, stop=stop)
     for log_span in range(log_block + 1, log_n + 1):
-        pool.run(_dit_stage, butterflies, field, flat, roots, log_n, log_span, stop=stop)
+        stage(log_span, roots, True)
 
 
 @formula
@@ -94,26 +97,20 @@ def _dit_at(F: Any, x: Any, low: int, span: int, roots: Any, j: int, shift: int)
 
 
 @kernel
-def _dif_stage(tasks: Any, F: Any, x: Any, roots: Any, log_n: int, log_span: int) -> None:
+def _stage(
+    tasks: Any, F: Any, x: Any, roots: Any, log_n: int, log_span: int, forward: bool
+) -> None:
+    """One stage over the whole array: of the forward transform (DIT) or the inverse one (DIF)."""
     span = 1 << (log_span - 1)
     task = claim(tasks)
     while task >= 0:
-        for b in range(task << _LOG_CHUNK, (task + 1) << _LOG_CHUNK, 8):
+        for b in range(task << _LOG_CHUNK, (task + 1) << _LOG_CHUNK, LANES):
             j = b & (span - 1)
             low = ((b >> (log_span - 1)) << log_span) + j
-            _dif_at(F, x, low, span, roots, j, log_n - log_span)
-        task = claim(tasks)
-
-
-@kernel
-def _dit_stage(tasks: Any, F: Any, x: Any, roots: Any, log_n: int, log_span: int) -> None:
-    span = 1 << (log_span - 1)
-    task = claim(tasks)
-    while task >= 0:
-        for b in range(task << _LOG_CHUNK, (task + 1) << _LOG_CHUNK, 8):
-            j = b & (span - 1)
-            low = ((b >> (log_span - 1)) << log_span) + j
-            _dit_at(F, x, low, span, roots, j, log_n - log_span)
+            if forward:
+                _dit_at(F, x, low, span, roots, j, log_n - log_span)
+            else:
+                _dif_at(F, x, low, span, roots, j, log_n - log_span)
         task = claim(tasks)
 
 
@@ -134,7 +131,7 @@ def _blocks(
         for log_span in range(log_block, 3, -1):
             span = 1 << (log_span - 1)
             for start in range(base, base + size, 2 * span):
-                for j in range(0, span, 8):
+                for j in range(0, span, LANES):
                     _dif_at(F, x, start + j, span, inverse_roots, j, log_n - log_span)
         for at in range(base, base + size, _SQUARE):
             a, b = load_strided(F, x, at, 8), load_strided(F, x, at + 1, 8)
@@ -169,6 +166,6 @@ def _blocks(
         for log_span in range(4, log_block + 1):
             span = 1 << (log_span - 1)
             for start in range(base, base + size, 2 * span):
-                for j in range(0, span, 8):
+                for j in range(0, span, LANES):
                     _dit_at(F, x, start + j, span, roots, j, log_n - log_span)
         task = claim(tasks)

@@ -20,13 +20,12 @@ from numba import int64, uint64
 from numpy.typing import NDArray
 
 from snarkcuda.circuits.columns import Columns
-from snarkcuda.cpu.batch_affine import batch_to_affine
+from snarkcuda.cpu.affine import to_affine
 from snarkcuda.cpu.msm import msm, signed_digits
 from snarkcuda.cpu.pool import Pool, claim, stopped
 from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
 from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
-from snarkcuda.curve.points import point_shape
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array, from_ints
 from snarkcuda.field.element import load, zero
@@ -36,7 +35,6 @@ _COLUMNS = 32  # columns of one task
 LONG = 512  # entries from which a column is an MSM
 _TERMS = 8  # terms that share their doublings
 _BITS = 257  # NAF digits of a scalar below 2^256
-_BLOCK = 256  # points of one inversion
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,7 @@ def column_sums(
         for column in np.flatnonzero(lengths > long):
             total = _long_column(pool, group, part, int(column))
             _add_point(group.field, arrays.packed(total), int(column), sums)
-    out = np.empty((n, *point_shape(group)), dtype=np.uint64)
-    pool.run(_to_affine, -(-n // _BLOCK), group.field, sums, out)
-    return out
+    return to_affine(pool, group, sums)
 
 
 def _long_column(pool: Pool, group: Group, part: Summand, column: int) -> U64Array:
@@ -210,15 +206,3 @@ def _straus(F: Any, table: Any, digits: Any, lengths: Any, terms: int) -> Any:
 def _add_point(F: Any, point: NDArray[np.uint8], column: int, sums: Any) -> None:
     p = xyzz_add_affine(load_xyzz(F, sums, column), load(F, point, 0), load(F, point, 1))
     store_xyzz(F, sums, column, p)
-
-
-@kernel
-def _to_affine(tasks: Any, F: Any, sums: Any, out: Any) -> None:
-    n = sums.shape[0]
-    products = np.empty((_BLOCK, sums.shape[1] // 4), dtype=np.uint64)
-    task = claim(tasks)
-    while task >= 0:
-        first = task * _BLOCK
-        count = min(_BLOCK, n - first)
-        batch_to_affine(F, sums[first : first + count], count, products, out, first)
-        task = claim(tasks)

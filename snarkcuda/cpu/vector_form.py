@@ -16,10 +16,10 @@ from snarkcuda.cpu.pool import Pool, claim
 from snarkcuda.field import arrays, ifma
 from snarkcuda.field.params import PrimeField
 from snarkcuda.field.vector_memory import broadcast_vector, load_vector, store_vector
+from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import kernel
 
 _CHUNK = 1 << 10  # vectors of one task
-_LANES = 8
 
 
 def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDArray[np.uint8]:
@@ -35,15 +35,15 @@ def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDA
     out = np.empty(len(source), dtype=np.uint8)
     factor = ifma.radix(field) ** 2 * pow(field.montgomery, -1, field.modulus) % field.modulus
     constant = arrays.from_ints([factor], field.limbs)
-    whole = len(source) // (size * _LANES)
+    whole = len(source) // (size * LANES)
     pool.run(_convert, -(-whole // _CHUNK), field, source, constant, whole, out)
-    rest = source[whole * size * _LANES :]
+    rest = source[whole * size * LANES :]
     if len(rest):
-        last = np.zeros(size * _LANES, dtype=np.uint8)
+        last = np.zeros(size * LANES, dtype=np.uint8)
         last[: len(rest)] = rest
         converted = np.empty_like(last)
         pool.run(_convert, 1, field, arrays.packed(last), constant, 1, converted)
-        out[whole * size * _LANES :] = converted[: len(rest)]
+        out[whole * size * LANES :] = converted[: len(rest)]
     out.flags.writeable = False
     return out
 
@@ -54,5 +54,5 @@ def _convert(tasks: Any, F: Any, source: Any, constant: Any, n: int, out: Any) -
     task = claim(tasks)
     while task >= 0:
         for v in range(task * _CHUNK, min(n, (task + 1) * _CHUNK)):
-            store_vector(F, out, 8 * v, load_vector(F, source, 8 * v) * factor)
+            store_vector(F, out, LANES * v, load_vector(F, source, LANES * v) * factor)
         task = claim(tasks)

@@ -44,7 +44,7 @@ class FieldTag(types.Type):  # type: ignore[misc]
 
     def __init__(self, field: Field) -> None:
         self.field = field
-        super().__init__(name=f"Field({_key(field)})")
+        super().__init__(name=f"Field({field_key(field)})")
 
 
 class ElementType(types.Type):  # type: ignore[misc]
@@ -52,10 +52,10 @@ class ElementType(types.Type):  # type: ignore[misc]
 
     def __init__(self, field: Field) -> None:
         self.field = field
-        super().__init__(name=f"Element({_key(field)})")
+        super().__init__(name=f"Element({field_key(field)})")
 
 
-def _key(field: Field) -> str:
+def field_key(field: Field) -> str:
     """What a cached kernel must be keyed by: the name and the numbers behind it."""
     prime = prime_of(field)
     return f"{field.name},{prime.modulus:x},{prime.xi}"
@@ -138,11 +138,12 @@ def _define(symbol: Any, arity: int, lower: Emit, result: Callable[[Field], Any]
             same = len(args) == arity and isinstance(args[0], ElementType) and len(set(args)) == 1
             return signature(result(args[0].field), *args) if same else None
 
-    _register(symbol, Template)
+    register_word(symbol, Template)
     lower_builtin(symbol, *[ElementType] * arity)(lower)
 
 
-def _register(symbol: Any, template: Any) -> None:
+def register_word(symbol: Any, template: Any) -> None:
+    """Type an operator or a word by `template`, beside what types it already."""
     if getattr(operator, symbol.__name__, None) is symbol:
         infer_global(symbol)(template)
     else:  # a plain function: numba wants to know that the global is a function type
@@ -253,7 +254,7 @@ class _ExtendTemplate(AbstractTemplate):  # type: ignore[misc]
         return signature(ElementType(above), *args) if len(args) == above.degree else None
 
 
-_register(words.extend, _ExtendTemplate)
+register_word(words.extend, _ExtendTemplate)
 for _degree in (2, 3):
     lower_builtin(words.extend, *[ElementType] * _degree)(_lower_extend)
 
@@ -273,7 +274,7 @@ def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return _by_coefficient(pick)(builder, sig.return_type.field, a, b)
 
 
-_register(words.select, _SelectTemplate)
+register_word(words.select, _SelectTemplate)
 lower_builtin(words.select, types.Boolean, ElementType, ElementType)(_lower_select)
 
 

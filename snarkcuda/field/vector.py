@@ -6,86 +6,28 @@ returns k = 2, after bringing operands down where they do not fit. So ranges are
 kernel is compiled, and a variable that would grow in a loop does not type: bring it down with
 `shrunk`.
 
-    prime field      [L x <8 x i64>], 52-bit limbs, Montgomery, R = 2^(52·L)       field/ifma.py
-    Fp2              two of them; three products and two reductions a product
+    prime field      52-bit limbs, Montgomery, R = 2^(52·L)       field/ifma.py
+    Fp2              three products and two reductions a product
 
-How vectors are read and written: `vector_memory`.
+What a vector is: `vector_type`; how it is read and written: `vector_memory`; inverted:
+`vector_inverse`.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, signature
-from numba.extending import lower_builtin, models, register_model
+from numba.extending import lower_builtin
 
 from snarkcuda.field import ifma, words
-from snarkcuda.field.element import _key, _register
+from snarkcuda.field.element import register_word
 from snarkcuda.field.params import Field, PrimeField, prime_of
-from snarkcuda.machine import IFMA, compile_target
-
-STORED = 2  # k of a value in an array
-Coefficients = list[ifma.Limbs]  # one list of limbs for each prime coefficient
-
-
-@cache
-def lanes() -> int:
-    """Lanes of a vector on the processor that numba compiles for: 8 with AVX-512 IFMA, else 0."""
-    target = compile_target()
-    return 8 if target and set(target[1]) >= IFMA else 0
-
-
-class VectorType(types.Type):  # type: ignore[misc]
-    """The type of `count` elements of `field`, each at most k·p."""
-
-    def __init__(self, field: Field, k: int, count: int) -> None:
-        self.field, self.k, self.count = field, k, count
-        super().__init__(name=f"Vector({_key(field)},{k},{count})")
-
-    def bounded(self, k: int) -> VectorType:
-        """The same with another bound."""
-        return VectorType(self.field, k, self.count)
-
-
-def _vector_ir(field: Field, count: int) -> Any:
-    if isinstance(field, PrimeField):
-        return ir.ArrayType(ir.VectorType(ifma.I64, count), ifma.limb_count(field))
-    return ir.ArrayType(_vector_ir(field.base, count), field.degree)
-
-
-@register_model(VectorType)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, vector: VectorType) -> None:
-        super().__init__(manager, vector, _vector_ir(vector.field, vector.count))
-
-
-def split(builder: Any, vector: VectorType, value: Any) -> Coefficients:
-    """A value as limbs by prime coefficient (one, or two in Fp2)."""
-    if isinstance(vector.field, PrimeField):
-        return [[builder.extract_value(value, i) for i in range(value.type.count)]]
-    base = VectorType(vector.field.base, vector.k, vector.count)
-    parts = (builder.extract_value(value, i) for i in range(vector.field.degree))
-    return [limbs for part in parts for limbs in split(builder, base, part)]
-
-
-def join(builder: Any, vector: VectorType, coefficients: Coefficients) -> Any:
-    """The inverse of `split`."""
-    value = ir.Constant(_vector_ir(vector.field, vector.count), ir.Undefined)
-    if isinstance(vector.field, PrimeField):
-        for i, limb in enumerate(coefficients[0]):
-            value = builder.insert_value(value, limb, i)
-        return value
-    base, per_part = VectorType(vector.field.base, vector.k, vector.count), vector.field.base.level
-    for i in range(vector.field.degree):
-        part = join(builder, base, coefficients[per_part * i : per_part * (i + 1)])
-        value = builder.insert_value(value, part, i)
-    return value
-
+from snarkcuda.field.vector_type import STORED, Coefficients, VectorType, join, split
 
 # --- operators and words -------------------------------------------------------------------------
 
@@ -115,7 +57,7 @@ def _define(symbol: Any, arity: int, bound: Callable[..., int], emit: Emit) -> N
         ]
         return join(builder, sig.return_type, emit(builder, sig.args[0].field, *operands))
 
-    _register(symbol, Template)
+    register_word(symbol, Template)
     lower_builtin(symbol, *[VectorType] * arity)(lower)
 
 
@@ -339,7 +281,7 @@ def _define_test(symbol: Any, emit: Callable[..., Any]) -> None:
             mask = found if mask is None else builder.and_(mask, found)
         return builder.zext(builder.bitcast(mask, ir.IntType(kind.count)), ifma.I64)
 
-    _register(symbol, Template)
+    register_word(symbol, Template)
     lower_builtin(symbol, VectorType)(lower)
 
 
@@ -369,7 +311,7 @@ def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return join(builder, sig.return_type, chosen)
 
 
-_register(words.select, _SelectTemplate)
+register_word(words.select, _SelectTemplate)
 lower_builtin(words.select, types.Integer, VectorType, VectorType)(_lower_select)
 
 
@@ -399,7 +341,7 @@ def _lower_extend(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 # A tuple of equal types is an LLVM array, which is what an extension's vector already is.
-_register(words.parts, _PartsTemplate)
+register_word(words.parts, _PartsTemplate)
 lower_builtin(words.parts, VectorType)(lambda context, builder, sig, args: args[0])
-_register(words.extend, _ExtendTemplate)
+register_word(words.extend, _ExtendTemplate)
 lower_builtin(words.extend, VectorType, VectorType)(_lower_extend)

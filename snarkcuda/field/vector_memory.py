@@ -1,8 +1,9 @@
-"""Vectors in and out of arrays, across lanes, and inverted.
+"""Vectors in and out of arrays.
 
     load, store       consecutive elements of an array, one a lane
     gather            elements at any indices of an array, one a lane
     broadcast         one element in every lane
+    points            affine points by codes, x and y
     limbs             the vector's own layout, L·lanes words a coefficient: for scratch memory
 
 Arrays hold elements as elsewhere, 64-bit words, at most 2p, here with R = 2^(52·L); elements are
@@ -13,24 +14,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.typing.templates import AbstractTemplate, signature
-from numba.extending import lower_builtin
 
-from snarkcuda.field import ifma, tower, words
-from snarkcuda.field.element import FieldTag, _register
-from snarkcuda.field.inverse import invert_row
-from snarkcuda.field.params import Field, PrimeField, prime_of
-from snarkcuda.field.vector import STORED, Coefficients, VectorType, join, lanes, reduced, split
+from snarkcuda.field import ifma
+from snarkcuda.field.params import Field, prime_of
+from snarkcuda.field.vector_type import LANES, STORED, Coefficients, VectorType, join, split
 from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
 Builder = Any
 
 
-def _data(context: Any, builder: Builder, kind: Any, array: Any) -> Any:
+def data_of(context: Any, builder: Builder, kind: Any, array: Any) -> Any:
     """The array's memory as bytes; an integer is the address that `address_of` gave."""
     if isinstance(kind, types.Integer):
         return builder.inttoptr(array, I8.as_pointer())
@@ -45,12 +41,12 @@ def address_of(context: Any, array: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.ptrtoint(_data(context, builder, sig.args[0], args[0]), I64)
+        return builder.ptrtoint(data_of(context, builder, sig.args[0], args[0]), I64)
 
     return types.int64(array), codegen
 
 
-def _at(builder: Builder, data: Any, offset: Any, kind: Any) -> Any:
+def pointer_at(builder: Builder, data: Any, offset: Any, kind: Any) -> Any:
     """Pointer to `kind` at a byte offset."""
     if isinstance(offset, int):
         offset = ir.Constant(I64, offset)
@@ -76,7 +72,7 @@ def _load_words(builder: Builder, pointers: list[Any], n_words: int) -> list[Any
         for i in range(piece):
             # Row i holds the words of lanes i, i + piece, i + 2·piece …, block by block.
             parts = [
-                builder.load(_at(builder, pointers[lane], 8 * first, kind), align=1)
+                builder.load(pointer_at(builder, pointers[lane], 8 * first, kind), align=1)
                 for lane in range(i, count, piece)
             ]
             rows.append(_concatenated(builder, parts))
@@ -108,7 +104,7 @@ def _store_words(builder: Builder, pointers: list[Any], vectors: list[Any]) -> N
             for block, lane in enumerate(range(i, count, piece)):
                 places = range(block * piece, (block + 1) * piece)
                 part = ifma.permuted(builder, row, places)
-                builder.store(part, _at(builder, pointers[lane], 8 * first, kind), align=1)
+                builder.store(part, pointer_at(builder, pointers[lane], 8 * first, kind), align=1)
         first += piece
 
 
@@ -136,10 +132,10 @@ def _loaded(builder: Builder, vector: VectorType, pointers: list[Any]) -> Any:
 @intrinsic
 def load_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
     """Elements index, index + 1, … of a C-contiguous array, one a lane: at most 2p each."""
-    vector = VectorType(F.field, STORED, lanes())
+    vector = VectorType(F.field, STORED)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
+        data = data_of(context, builder, sig.args[1], args[1])
         pointers = _pointers(builder, data, F.field, args[2], vector.count)
         return _loaded(builder, vector, pointers)
 
@@ -158,10 +154,10 @@ def _strided(builder: Builder, data: Any, field: Field, args: Any, count: int) -
 @intrinsic
 def load_strided(context: Any, F: Any, array: Any, index: Any, stride: Any) -> Any:
     """Elements index, index + stride, index + 2·stride, … of an array, one a lane."""
-    vector = VectorType(F.field, STORED, lanes())
+    vector = VectorType(F.field, STORED)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
+        data = data_of(context, builder, sig.args[1], args[1])
         return _loaded(builder, vector, _strided(builder, data, F.field, args[2:], vector.count))
 
     return vector(F, array, types.intp, types.intp), codegen
@@ -174,7 +170,7 @@ def store_strided(context: Any, F: Any, array: Any, index: Any, stride: Any, a: 
         return None
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
+        data = data_of(context, builder, sig.args[1], args[1])
         pointers = _strided(builder, data, a.field, args[2:4], a.count)
         _store_words(builder, pointers, _words(builder, a, args[4]))
         return context.get_dummy_value()
@@ -197,15 +193,15 @@ def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offse
 
     `indices` is an int64 array.
     """
-    vector = VectorType(F.field, STORED, lanes())
+    vector = VectorType(F.field, STORED)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
-        places = _data(context, builder, sig.args[2], args[2])
+        data = data_of(context, builder, sig.args[1], args[1])
+        places = data_of(context, builder, sig.args[2], args[2])
         size, pointers = 8 * F.field.words, []
         for lane in range(vector.count):
             at = builder.mul(builder.add(args[3], ir.Constant(I64, lane)), ir.Constant(I64, 8))
-            index = builder.add(builder.load(_at(builder, places, at, I64)), args[4])
+            index = builder.add(builder.load(pointer_at(builder, places, at, I64)), args[4])
             pointers.append(builder.gep(data, [builder.mul(index, ir.Constant(I64, size))]))
         return _loaded(builder, vector, pointers)
 
@@ -216,12 +212,12 @@ def _code_pointers(
     context: Any, builder: Builder, sig: Any, args: Any, size: int, count: int
 ) -> tuple[list[Any], list[Any]]:
     """Pointers to the rows of `codes[at] >> 1` …, and the codes; args are rows, codes, at."""
-    data = _data(context, builder, sig[0], args[0])
-    places = _data(context, builder, sig[1], args[1])
+    data = data_of(context, builder, sig[0], args[0])
+    places = data_of(context, builder, sig[1], args[1])
     pointers, codes = [], []
     for lane in range(count):
         at = builder.mul(builder.add(args[2], ir.Constant(I64, lane)), ir.Constant(I64, 8))
-        code = builder.load(_at(builder, places, at, I64))
+        code = builder.load(pointer_at(builder, places, at, I64))
         row = builder.lshr(code, ir.Constant(I64, 1))
         pointers.append(builder.gep(data, [builder.mul(row, ir.Constant(I64, size))]))
         codes.append(code)
@@ -234,7 +230,7 @@ def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
 
     A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array.
     """
-    vector = VectorType(F.field, STORED, lanes())
+    vector = VectorType(F.field, STORED)
     words_each = F.field.words
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -286,14 +282,14 @@ def scatter_points(context: Any, F: Any, rows: Any, codes: Any, at: Any, x: Any,
 @intrinsic
 def broadcast_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
     """Element `index` of an array in every lane: at most 2p."""
-    vector = VectorType(F.field, STORED, lanes())
+    vector = VectorType(F.field, STORED)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
+        data = data_of(context, builder, sig.args[1], args[1])
         (pointer,) = _pointers(builder, data, F.field, args[2], 1)
         vectors = []
         for word in range(F.field.words):
-            value = builder.load(_at(builder, pointer, 8 * word, I64), align=1)
+            value = builder.load(pointer_at(builder, pointer, 8 * word, I64), align=1)
             vectors.append(_in_every_lane(builder, value, vector.count))
         return join(builder, vector, _coefficients(builder, F.field, vectors))
 
@@ -315,7 +311,7 @@ def store_vector(context: Any, F: Any, array: Any, index: Any, a: Any) -> Any:
         return None
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[1], args[1])
+        data = data_of(context, builder, sig.args[1], args[1])
         pointers = _pointers(builder, data, a.field, args[2], a.count)
         _store_words(builder, pointers, _words(builder, a, args[3]))
         return context.get_dummy_value()
@@ -327,7 +323,7 @@ def store_vector(context: Any, F: Any, array: Any, index: Any, a: Any) -> Any:
 def limb_words(context: Any, F: Any) -> Any:
     """Words of a vector in its own layout: L·lanes for each prime coefficient."""
     prime = prime_of(F.field)
-    count = F.field.level * ifma.limb_count(prime) * lanes()
+    count = F.field.level * ifma.limb_count(prime) * LANES
     return types.int64(F), lambda *_: ir.Constant(I64, count)
 
 
@@ -363,75 +359,10 @@ def _limb_pointers(
 ) -> list[Any]:
     n = vector.field.level * ifma.limb_count(prime_of(vector.field))
     size = 8 * vector.count
-    data = _data(context, builder, kind, scratch)
+    data = data_of(context, builder, kind, scratch)
     start = builder.gep(data, [builder.mul(index, ir.Constant(I64, n * size))])
     limb = ir.VectorType(I64, vector.count)
-    return [_at(builder, start, size * i, limb) for i in range(n)]
-
-
-# --- inversion -----------------------------------------------------------------------------------
-
-
-def _lower_inverse(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    vector = sig.args[0]
-    if not isinstance(vector.field, PrimeField):
-        return context.compile_internal(builder, tower.INVERSE[vector.field.level], sig, args)
-    return context.compile_internal(builder, _inverse, sig, args)
-
-
-class _InverseTemplate(AbstractTemplate):  # type: ignore[misc]
-    def generic(self, args: Any, kws: Any) -> Any:
-        is_vector = len(args) == 1 and isinstance(args[0], VectorType)
-        return signature(args[0].bounded(STORED), *args) if is_vector else None
-
-
-_register(words.inverse, _InverseTemplate)
-lower_builtin(words.inverse, VectorType)(_lower_inverse)
-
-
-def _inverse(a: Any) -> Any:
-    # One inversion for all lanes: products of pairs, fours, eights, and back down the same way.
-    zero = words.is_zero(a)
-    nonzero = words.select(zero, words.one_like(a), a) * words.one_like(a)
-    return words.select(zero, words.zero_like(a), _inverse_of_lanes(nonzero))
-
-
-@intrinsic
-def _inverse_of_lanes(context: Any, a: Any) -> Any:
-    result = a.bounded(STORED)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        field, count = a.field, a.count
-        (x,) = split(builder, a, args[0])
-        step, levels = count // 2, []
-        while step:
-            partner = [ifma.permuted(builder, limb, [i ^ step for i in range(count)]) for limb in x]
-            levels.append(partner)
-            x = ifma.reduce(builder, field, ifma.wide_mul(builder, x, partner))
-            step //= 2
-        whole = join(builder, result, [x])
-        inverse = context.compile_internal(builder, _inverse_of_first_lane, result(result), [whole])
-        (y,) = split(builder, result, inverse)
-        for partner in reversed(levels):
-            y = ifma.reduce(builder, field, ifma.wide_mul(builder, y, partner))
-        return join(builder, result, [y])
-
-    return result(a), codegen
-
-
-def _inverse_of_first_lane(a: Any) -> Any:
-    F = field_of_vector(a)
-    row = np.empty(word_count(F), dtype=np.uint64)
-    _store_first_lane(row, reduced(a))
-    invert_row(F, row)
-    # (a·R)⁻¹ · R³ / R = a⁻¹·R
-    return broadcast_vector(F, row, 0) * _radix_cube(a)
-
-
-@intrinsic
-def field_of_vector(context: Any, a: Any) -> Any:
-    """The field tag of a vector."""
-    return FieldTag(a.field)(a), lambda context, builder, sig, args: context.get_dummy_value()
+    return [pointer_at(builder, start, size * i, limb) for i in range(n)]
 
 
 @intrinsic
@@ -439,32 +370,3 @@ def word_count(context: Any, F: Any) -> Any:
     """64-bit words of an element in an array."""
     count = F.field.words
     return types.int64(F), lambda context, builder, sig, args: ir.Constant(I64, count)
-
-
-@intrinsic
-def _radix_cube(context: Any, a: Any) -> Any:
-    prime = prime_of(a.field)
-    raw = ifma.radix(prime) ** 3 % prime.modulus
-    return _constant_vector(a, raw)
-
-
-def _constant_vector(like: VectorType, raw: int) -> Any:
-    vector = VectorType(like.field, STORED, like.count)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return join(builder, vector, [ifma.constant(prime_of(like.field), like.count, raw)])
-
-    return vector(like), codegen
-
-
-@intrinsic
-def _store_first_lane(context: Any, row: Any, a: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = _data(context, builder, sig.args[0], args[0])
-        (limbs,) = split(builder, a, args[1])
-        for i, word in enumerate(ifma.words_of_limbs(builder, a.field, limbs)):
-            first = builder.extract_element(word, ir.Constant(ir.IntType(32), 0))
-            builder.store(first, _at(builder, data, 8 * i, I64))
-        return context.get_dummy_value()
-
-    return types.void(row, a), codegen

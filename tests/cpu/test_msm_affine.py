@@ -14,8 +14,8 @@ from snarkcuda.cpu import msm_affine as module
 from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
 from snarkcuda.cpu.bucket_tree import GROUP
 from snarkcuda.cpu.fixed_base import Multiples
-from snarkcuda.cpu.msm import msm, signed_digits
-from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits, window_bits
+from snarkcuda.cpu.msm import msm, signed_digits, window_bits
+from snarkcuda.cpu.msm_affine import BUCKET_COST, MIN_WINDOW, msm_affine, sorted_digits
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BLS12_381, BN254, Group
@@ -23,11 +23,11 @@ from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field import ifma
 from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
 from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector import lanes
 from snarkcuda.field.vector_memory import limb_words
+from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.jit import kernel
 
-pytestmark = pytest.mark.skipif(lanes() == 0, reason="no AVX-512 IFMA: the scalar path is used")
+pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
 groups = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
 
@@ -158,7 +158,7 @@ def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> Non
 
 @pytest.mark.parametrize("window", range(5, 16))
 def test_every_window(window: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "window_bits", lambda n, bits: window)
+    monkeypatch.setattr(module, "window_bits", lambda *_: window)
     rng, r = random.Random(window), BN254.g1.order
     edges = [(1 << window - 1) % r, ((1 << window - 1) + 1) % r, (1 << window) - 1]
     scalars = edges + [sum(e << (window * k) for k in range(250 // window)) % r for e in edges]
@@ -215,7 +215,7 @@ def test_stopped_work_is_cancelled(pool: Pool) -> None:
 
 
 def test_window_grows_with_the_size() -> None:
-    windows = [window_bits(1 << k, 254) for k in range(0, 24, 2)]
+    windows = [window_bits(1 << k, 254, BUCKET_COST, MIN_WINDOW) for k in range(0, 24, 2)]
     assert windows == sorted(windows)
     assert (windows[0], windows[-1]) == (5, 15)
 

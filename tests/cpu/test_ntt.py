@@ -13,7 +13,7 @@ from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.curve.params import CURVES, Curve
 from snarkcuda.field.arrays import U64Array, from_ints, to_ints
 from snarkcuda.field.params import PrimeField
-from snarkcuda.field.vector import lanes
+from snarkcuda.field.vector_type import has_vectors
 from tests.naive_groth16 import evaluate, interpolate, root_of_unity
 
 curves = pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
@@ -49,7 +49,7 @@ def coset(curve: Curve, pool: Pool, domain: ntt.Domain, values: list[list[int]])
     """What `to_coset` makes of them."""
     array = to_array(curve.fr, values)
     ntt.to_coset(pool, ntt.tables(pool, domain), array)
-    if lanes():
+    if has_vectors():
         again = to_array(curve.fr, values)
         ntt.to_coset(pool, ntt.tables(pool, domain, vectors=True), again)
         assert np.array_equal(again, array)  # reduced, too

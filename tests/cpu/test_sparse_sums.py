@@ -16,6 +16,7 @@ from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.params import BLS12_381, BN254, Group
 from snarkcuda.curve.points import linear_combination
 from snarkcuda.field.arrays import from_ints, packed
+from tests.circuits.naive_circuit import sparse
 
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
 
@@ -32,10 +33,7 @@ def matrix_of(columns: list[list[tuple[int, int]]], n_rows: int) -> SparseRows:
     for wire, column in enumerate(columns):
         for row, value in column:
             rows[row].append((wire, value))
-    start = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    flat = [entry for row in rows for entry in row]
-    wires = np.array([wire for wire, _ in flat], dtype=np.uint32)
-    return SparseRows(start, wires, from_ints([value for _, value in flat], 4))
+    return sparse(rows)
 
 
 def coefficients(r: int, rng: random.Random) -> list[int]:

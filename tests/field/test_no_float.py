@@ -30,7 +30,7 @@ from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
 from snarkcuda.curve.params import CURVES
 from snarkcuda.curve.points import encode, first_outside_subgroup, linear_combination
-from snarkcuda.field.vector import lanes
+from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.formats.r1cs import r1cs_chunks, read_r1cs
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.jit import kernel
@@ -70,7 +70,7 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
         with Pool(1) as pool:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
-            for vectors in (False, True) if lanes() else (False,):
+            for vectors in (False, True) if has_vectors() else (False,):
                 ntt.to_coset(pool, ntt.tables(pool, domain, vectors), polynomial)
             r1cs, witness = random_sparse(curve, 10, "no float")
             assert first_unsatisfied(pool, r1cs, witness) is None
@@ -105,7 +105,7 @@ def test_no_kernel_computes_with_floats(monkeypatch: pytest.MonkeyPatch) -> None
     exercise(monkeypatch)
     found = kernels()
     assert len(found) >= 15
-    if lanes() == 0:  # LLVM could not compile them
+    if not has_vectors():  # LLVM could not compile them
         found = {name: d for name, d in found.items() if not name.startswith(VECTOR_MODULES)}
     assert [name for name, dispatcher in found.items() if not dispatcher.overloads] == []
     assert {name: float_lines(d) for name, d in found.items() if float_lines(d)} == {}

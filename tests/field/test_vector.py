@@ -19,10 +19,11 @@ from snarkcuda.field.params import (
     PrimeField,
     prime_of,
 )
-from snarkcuda.field.vector import _fit, _for_product, lanes
+from snarkcuda.field.vector import _fit, _for_product
+from snarkcuda.field.vector_type import has_vectors
 from tests.field import vector_kernels as kernels
 
-pytestmark = pytest.mark.skipif(lanes() == 0, reason="no AVX-512 IFMA: the scalar path is used")
+pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
 ALL: list[Field] = [*FIELDS, BN254_FQ.extension, BLS12_381_FQ.extension]
 every_field = pytest.mark.parametrize("field", ALL, ids=lambda field: field.name)
 

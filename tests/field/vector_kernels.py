@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from snarkcuda.field.vector import is_null, might_be_zero, reduced, shrunk
+from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
     broadcast_vector,
     gather_points,
@@ -18,7 +19,7 @@ from snarkcuda.field.vector_memory import (
     store_limbs,
     store_vector,
 )
-from snarkcuda.field.words import inverse, is_zero, mul_sub, one_like, select, sqr, zero_like
+from snarkcuda.field.words import is_zero, mul_sub, one_like, select, sqr, zero_like
 from snarkcuda.jit import kernel
 
 WORDS = (

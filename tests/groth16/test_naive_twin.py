@@ -14,7 +14,7 @@ import pytest
 from snarkcuda.cpu import backend as module
 from snarkcuda.cpu.backend import CpuBackend, ResidentKey
 from snarkcuda.curve.params import CURVES, Curve
-from snarkcuda.field.vector import lanes
+from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.groth16.keys import Proof
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Timeline
@@ -33,7 +33,7 @@ SIZES = [2**k + d for k in (3, 4, 5, 6) for d in (-1, 0, 1)]  # constraints + n_
 @pytest.fixture(scope="module", params=["scalar", "vectors"])
 def backend(request: pytest.FixtureRequest) -> Iterator[CpuBackend]:
     """Each path, whatever the circuit's size would choose."""
-    if request.param == "vectors" and lanes() == 0:
+    if request.param == "vectors" and not has_vectors():
         pytest.skip("no AVX-512 IFMA: the scalar path is used")
     with pytest.MonkeyPatch.context() as patch, CpuBackend() as backend:
         patch.setattr(module, "VECTOR_ROWS", 1 if request.param == "vectors" else 1 << 40)
