@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from snarkcuda.machine import processor_model, usable_processors
+
 
 @dataclass(frozen=True)
 class Run:
@@ -68,14 +70,10 @@ def machine() -> dict[str, str]:
     import numba
     import numpy
 
-    name = platform.processor()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), "")
     git = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
     return {
-        "cpu": name,
-        "threads": str(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "",
+        "cpu": processor_model() or "",
+        "threads": str(usable_processors()),
         "load": " ".join(f"{x:.1f}" for x in os.getloadavg()),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from snarkcuda.curve.params import BLS12_381, BN254, Curve
     from snarkcuda.errors import (
         DeviceError,
+        ForgeableKeyWarning,
         FormatError,
         MismatchError,
         NotInFieldError,
         NotOnCurveError,
+        NotZeroKnowledgeWarning,
         OutputError,
         SnarkcudaError,
         UnsatisfiedError,
@@ -37,10 +39,9 @@ if TYPE_CHECKING:
     from snarkcuda.formats.wtns import read_witness, write_witness
     from snarkcuda.formats.zkey import read_zkey, write_zkey
     from snarkcuda.groth16.keys import Proof, ProvingKey, VerifyingKey, Witness
-    from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Proved, Prover, prove
+    from snarkcuda.groth16.prover import Proved, Prover, prove
     from snarkcuda.groth16.setup import setup
     from snarkcuda.groth16.timeline import Stage
-    from snarkcuda.groth16.trust import ForgeableKeyWarning
     from snarkcuda.groth16.verify import verify
 
 __all__ = [
@@ -92,7 +93,6 @@ _HOMES = (
     "circuits.r1cs",
     "groth16.keys",
     "groth16.timeline",
-    "groth16.trust",
     "formats.proof_json",
     "formats.public_json",
     "formats.vkey_json",

@@ -40,3 +40,11 @@ class DeviceError(SnarkcudaError):
     """The machine computed something wrong, or refuses threads or memory."""
 
     exit_code = 3
+
+
+class ForgeableKeyWarning(UserWarning):
+    """A key was used whose proofs convince nobody, see `groth16.trust.key_warnings`."""
+
+
+class NotZeroKnowledgeWarning(UserWarning):
+    """A proof was made with fixed randomness: who knows the seed can learn about the witness."""

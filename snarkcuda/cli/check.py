@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -162,15 +161,13 @@ def _witness_of_key(files: Files, run: _Run) -> _Finding:
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.prover import Prover
-    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+    from snarkcuda.groth16.trust import key_warnings
 
     key, witness = read_zkey(files["zkey"]), read_witness(files["wtns"])
     check_match(key, witness)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ForgeableKeyWarning)  # said with the verdict
-        with Prover(key, threads=run.threads, progress=run.progress) as prover:
-            run.progress.fraction = prover.fraction
-            prover.prove(witness)
+    with Prover(key, threads=run.threads, progress=run.progress) as prover:
+        run.progress.fraction = prover.fraction
+        prover.prove(witness)
     verdict = (
         f"a proof that {witness.source} satisfies the circuit of {key.source} verifies under that "
         "key"

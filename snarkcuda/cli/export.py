@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import TYPE_CHECKING
 
 import click
@@ -137,17 +136,14 @@ def _verify(
 ) -> None:
     from snarkcuda.cli.report import announce_compilation
     from snarkcuda.formats.vkey_json import read_verifying_key
-    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+    from snarkcuda.groth16.trust import key_warnings
 
     announce_compilation(quiet)
     key = read_verifying_key(vk, candidate.curve)
 
     from snarkcuda.groth16.verify import verify
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ForgeableKeyWarning)  # said below
-        valid = verify(key, signals, candidate)
-    if not valid:
+    if not verify(key, signals, candidate):
         raise MismatchError(
             f"{proof} does not prove {public} under {vk}, nothing was written: a contract would "
             "refuse it; do the three come from one circuit and one run?"

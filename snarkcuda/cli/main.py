@@ -30,7 +30,7 @@ from snarkcuda.cli.setup import setup
 from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
 from snarkcuda.cli.verify import verify
 from snarkcuda.cli.words import answer, open_standard_streams, say
-from snarkcuda.errors import SnarkcudaError
+from snarkcuda.errors import ForgeableKeyWarning, NotZeroKnowledgeWarning, SnarkcudaError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -55,6 +55,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if arguments is None else arguments
     open_standard_streams()
     warnings.showwarning = _show_warning
+    for said_by_commands in (ForgeableKeyWarning, NotZeroKnowledgeWarning):
+        warnings.simplefilter("ignore", said_by_commands)
     handle_signals()
     try:
         # Not cli.main: it turns a closed stdout into exit code 1, which means "false" here.

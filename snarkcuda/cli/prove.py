@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 
 import click
 
@@ -78,7 +77,7 @@ def prove(
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.timeline import Timeline
-    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+    from snarkcuda.groth16.trust import key_warnings
 
     check_outputs([proof, public], inputs=[key, witness])
     with Progress(quiet) as progress:
@@ -101,19 +100,16 @@ def prove(
         check_match(proving_key, assignment)
 
         progress("load kernels")
-        from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Prover
+        from snarkcuda.groth16.prover import Prover
 
-        with warnings.catch_warnings():
-            for said_below in (ForgeableKeyWarning, NotZeroKnowledgeWarning):
-                warnings.simplefilter("ignore", said_below)
-            with Prover(proving_key, threads=threads, progress=progress) as prover:
-                progress.fraction = prover.fraction
-                result = prover.prove(
-                    assignment,
-                    check=not no_check,
-                    seed=None if seed is None else os.fsencode(seed),
-                )
-                device, load_stages = prover.device, prover.load_stages
+        with Prover(proving_key, threads=threads, progress=progress) as prover:
+            progress.fraction = prover.fraction
+            result = prover.prove(
+                assignment,
+                check=not no_check,
+                seed=None if seed is None else os.fsencode(seed),
+            )
+            device, load_stages = prover.device, prover.load_stages
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 
 import click
 
@@ -46,7 +45,7 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     from snarkcuda.formats.proof_json import read_proof
     from snarkcuda.formats.public_json import read_public
     from snarkcuda.formats.vkey_json import read_verifying_key
-    from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+    from snarkcuda.groth16.trust import key_warnings
 
     announce_compilation(quiet)
     try:
@@ -60,9 +59,7 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
 
     from snarkcuda.groth16.verify import verify as is_valid
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ForgeableKeyWarning)  # said below
-        valid = is_valid(key, signals, candidate)
+    valid = is_valid(key, signals, candidate)
     untrusted = key_warnings(key)
     warn(vk, untrusted)
     verdict = "valid" if valid else "FALSE: it does not prove this statement"

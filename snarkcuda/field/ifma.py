@@ -19,7 +19,7 @@ sums of products are added up wide and reduced once. A column gathers at most 2Â
 and 2Â·L more in the reduction: far from 63 bits.
 
 The instructions are AVX-512 IFMA's (8 lanes; 4 lanes need AVX-512VL besides). LLVM ends the process
-if it meets them without the feature: `vector_type.has_vectors` decides. Sources: Gueron and Krasnov,
+if it meets them without the feature, see `vector_type.has_vectors`. Sources: Gueron and Krasnov,
 ARITH 2016 (IFMA); Longa, eprint 2022/367 (sums of products). The twin is `montgomery`; `bound`
 proves the ranges.
 """

@@ -12,7 +12,12 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from snarkcuda.cpu.backend import CpuBackend
-from snarkcuda.errors import NotOnCurveError, UnsatisfiedError
+from snarkcuda.errors import (
+    ForgeableKeyWarning,
+    NotOnCurveError,
+    NotZeroKnowledgeWarning,
+    UnsatisfiedError,
+)
 from snarkcuda.field import arrays
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.wtns import read_witness
@@ -28,14 +33,10 @@ from snarkcuda.groth16.checks import (
 from snarkcuda.groth16.keys import Proof, ProvingKey, Witness
 from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.timeline import Stage, Timeline
-from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+from snarkcuda.groth16.trust import key_warnings
 from snarkcuda.groth16.verify import equation_holds
 
 Progress = Callable[[str], None]
-
-
-class NotZeroKnowledgeWarning(UserWarning):
-    """A proof was made with fixed randomness: who knows the seed can learn about the witness."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from snarkcuda.circuits.checks import check_r1cs
 from snarkcuda.circuits.r1cs import R1cs
 from snarkcuda.cpu.pool import Pool
+from snarkcuda.errors import ForgeableKeyWarning
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.ptau import read_ptau
 from snarkcuda.formats.r1cs import read_r1cs
@@ -15,7 +16,7 @@ from snarkcuda.groth16.ceremony_key import ceremony_key
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.research_key import research_key
 from snarkcuda.groth16.timeline import Timeline
-from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+from snarkcuda.groth16.trust import key_warnings
 
 
 def setup(

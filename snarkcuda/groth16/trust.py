@@ -22,10 +22,6 @@ from snarkcuda.field.params import prime_of
 from snarkcuda.groth16.keys import ProvingKey, VerifyingKey
 
 
-class ForgeableKeyWarning(UserWarning):
-    """A key was loaded whose proofs convince nobody, see `key_warnings`."""
-
-
 def key_warnings(vk: VerifyingKey, key: ProvingKey | None = None) -> list[str]:
     """Why proofs under this key mean nothing, a sentence each; empty if nothing is seen.
 

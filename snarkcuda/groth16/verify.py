@@ -20,7 +20,7 @@ from snarkcuda.cpu.msm import msm, signed_digits
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import is_one, pairing_product
-from snarkcuda.errors import MismatchError, NotInFieldError
+from snarkcuda.errors import ForgeableKeyWarning, MismatchError, NotInFieldError
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.formats.opening import FilePath
@@ -29,7 +29,7 @@ from snarkcuda.formats.public_json import read_public
 from snarkcuda.formats.vkey_json import read_verifying_key
 from snarkcuda.groth16.checks import check_ic, check_proof_points, check_verifying_key
 from snarkcuda.groth16.keys import Proof, VerifyingKey
-from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+from snarkcuda.groth16.trust import key_warnings
 
 _FEW = 256  # up to so many points, one by one is as fast as an MSM, and compiles nothing more
 

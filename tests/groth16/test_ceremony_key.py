@@ -16,7 +16,7 @@ from snarkcuda import setup, write_zkey
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import BN254, Group
 from snarkcuda.curve.points import decode, linear_combination
-from snarkcuda.errors import FormatError, MismatchError, NotOnCurveError
+from snarkcuda.errors import ForgeableKeyWarning, FormatError, MismatchError, NotOnCurveError
 from snarkcuda.formats.ptau import TAU_G1, PowersOfTau, read_ptau
 from snarkcuda.formats.r1cs import read_r1cs
 from snarkcuda.formats.zkey import read_zkey
@@ -25,7 +25,6 @@ from snarkcuda.groth16.circuit_hash import circuit_hash, h_differences, h_pieces
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.groth16.snarkjs_overrun import snarkjs_difference
-from snarkcuda.groth16.trust import ForgeableKeyWarning
 from snarkcuda.groth16.verify import verify
 from tests.naive_groth16 import CUBE, circuit
 

@@ -22,12 +22,17 @@ import pytest
 from snarkcuda.cpu import msm, msm_affine
 from snarkcuda.cpu.backend import CpuJob
 from snarkcuda.curve.params import CURVES, Curve
-from snarkcuda.errors import MismatchError, NotOnCurveError, UnsatisfiedError
+from snarkcuda.errors import (
+    MismatchError,
+    NotOnCurveError,
+    NotZeroKnowledgeWarning,
+    UnsatisfiedError,
+)
 from snarkcuda.field.arrays import to_ints
 from snarkcuda.formats.wtns import write_witness
 from snarkcuda.formats.zkey import write_zkey
 from snarkcuda.groth16.keys import Proof, Witness
-from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Proved, Prover, prove
+from snarkcuda.groth16.prover import Proved, Prover, prove
 from snarkcuda.groth16.verify import verify
 from tests import naive_groth16 as twin
 from tests.naive_groth16 import CUBE, LINEAR, MUL, NO_PUBLIC, Setup

@@ -10,10 +10,11 @@ import pytest
 
 from snarkcuda import setup
 from snarkcuda.curve import points
+from snarkcuda.errors import ForgeableKeyWarning
 from snarkcuda.formats.vkey_json import read_verifying_key
 from snarkcuda.formats.zkey import read_zkey, write_zkey
 from snarkcuda.groth16.prover import Prover, prove
-from snarkcuda.groth16.trust import ForgeableKeyWarning, key_warnings
+from snarkcuda.groth16.trust import key_warnings
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 EQUAL, GENERATOR = "delta equals gamma", "delta is the generator"

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from snarkcuda.curve.params import CURVES
-from snarkcuda.errors import NotOnCurveError
+from snarkcuda.errors import NotOnCurveError, NotZeroKnowledgeWarning
 from snarkcuda.formats.proof_json import proof_to_json, read_proof, write_proof
 from snarkcuda.formats.public_json import public_to_json, read_public, write_public
 from snarkcuda.formats.vkey_json import read_verifying_key, write_verifying_key
 from snarkcuda.formats.wtns import write_witness
 from snarkcuda.formats.zkey import read_zkey, write_zkey
-from snarkcuda.groth16.prover import NotZeroKnowledgeWarning, Prover
+from snarkcuda.groth16.prover import Prover
 from snarkcuda.groth16.verify import verify
 from tests import naive_groth16 as twin
 
