@@ -17,7 +17,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from snarkcuda.cpu import matvec, msm, msm_affine, ntt
+from snarkcuda.cpu import matvec, msm, msm_affine, ntt, ntt_vector
 from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool, Stop, submit
 from snarkcuda.cpu.vector_form import to_vector_form
@@ -54,7 +54,7 @@ class ResidentKey:
     key: ProvingKey
     vectors: bool
     matrices: matvec.Matrices
-    tables: ntt.Tables
+    tables: ntt.Tables | ntt_vector.VectorTables
     a_query: Query
     b_g1_query: Query
     b_g2_query: Query
@@ -189,7 +189,7 @@ class CpuJob:
             h = matvec.quotient_scalars(self._pool, key.matrices.field, x, self._stop)
             return self._digits(key, h)
 
-        n_bytes = 3 * key.tables.scale.nbytes
+        n_bytes = 3 * 8 * 4 * key.key.domain_size
         return self._start("quotient (6 NTTs)", n_bytes, operation)
 
     def msm(

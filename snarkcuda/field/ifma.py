@@ -53,7 +53,7 @@ def radix(field: PrimeField) -> int:
 
 
 def slack(field: PrimeField) -> int:
-    """⌊R/p⌋: the largest k, and the largest Σ ka·kb of one reduction."""
+    """⌊R/p⌋: the largest k."""
     return radix(field) // field.modulus
 
 
@@ -201,24 +201,56 @@ def wide_lift(builder: Builder, field: PrimeField, x: Limbs, k: int) -> Limbs:
     return wide_add(builder, x, constant(field, _lanes(x[0]), k * field.modulus**2, len(x)))
 
 
-def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
-    """x/R mod p, at most 2p, for a wide x ≤ ⌊R/p⌋·p².
+def short_multiple(field: PrimeField) -> tuple[int, int]:
+    """(k, s): k·p = s modulo 2^52 with s = 1 or −1, whichever makes k smaller: k < 2^51."""
+    k = pow(field.modulus, -1, 1 << WIDTH)
+    return min((k, 1), ((1 << WIDTH) - k, -1))
 
-    Row i adds q·p·2^(52i) with q = −x_i/p mod 2^52, so that column i becomes a multiple of 2^52.
+
+def product_slack(field: PrimeField) -> int:
+    """The largest Σ ka·kb of one reduction, which leaves at most 2p: see `reduce`."""
+    k, _ = short_multiple(field)
+    return radix(field) * ((1 << WIDTH) - k) // (field.modulus << WIDTH)
+
+
+def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
+    """x/R mod p, at most 2p, for a wide 0 ≤ x ≤ product_slack·p².
+
+    Row i adds a multiple of p that makes column i a multiple of 2^52, whose carry moves on:
+
+        rows 0 … L − 2    q·k·p with k·p = s + 2^52·M: q = −s·x_i, so that no product finds q and
+                          none cancels x_i; together at most (k/2^52)·p after the division by R
+        row L − 1         q·p with q = −x_i/p: at most p
+
+    x/R + (k/2^52)·p + p ≤ 2p is what `product_slack` says. The short rows break the chain of
+    products that a row's q waits for: half the latency. Source: the idea of a modulus that is ±1
+    modulo the radix goes back to Lenstra 1998 and Hars 2004, here by a multiple of any p.
     """
     n, lanes = limb_count(field), _lanes(columns[0])
+    zero, shift = splat(lanes, 0), splat(lanes, WIDTH)
+    ones = splat(lanes, (1 << WIDTH) - 1)
+    k, sign = short_multiple(field)
+    multiple = constant(field, lanes, (k * field.modulus - sign) >> WIDTH)
+    t = list(columns)
+    for i in range(n - 1):
+        if sign < 0:  # x_i − (x_i mod 2^52)
+            q, total = t[i], t[i]
+        else:  # x_i + (−x_i mod 2^52)
+            q, total = builder.sub(zero, t[i]), builder.add(t[i], ones)
+        t[i + 1] = builder.add(t[i + 1], builder.ashr(total, shift))
+        for j in range(n):
+            t[i + j + 1] = _madd(builder, "l", t[i + j + 1], multiple[j], q)
+        for j in range(n):
+            t[i + j + 2] = _madd(builder, "h", t[i + j + 2], multiple[j], q)
     modulus = constant(field, lanes, field.modulus)
     factor = splat(lanes, -pow(field.modulus, -1, 1 << WIDTH) % (1 << WIDTH))
-    zero, shift = splat(lanes, 0), splat(lanes, WIDTH)
-    t = list(columns)
-    for i in range(n):
-        q = _madd(builder, "l", zero, t[i], factor)
-        t[i] = _madd(builder, "l", t[i], modulus[0], q)
-        for j in range(1, n):
-            t[i + j] = _madd(builder, "l", t[i + j], modulus[j], q)
-        for j in range(n):
-            t[i + j + 1] = _madd(builder, "h", t[i + j + 1], modulus[j], q)
-        t[i + 1] = builder.add(t[i + 1], builder.ashr(t[i], shift))
+    q = _madd(builder, "l", zero, t[n - 1], factor)
+    # Column n − 1 and the low half of p₀·q cancel: what is left is the column, rounded up.
+    t[n] = builder.add(t[n], builder.ashr(builder.add(t[n - 1], ones), shift))
+    for j in range(1, n):
+        t[n - 1 + j] = _madd(builder, "l", t[n - 1 + j], modulus[j], q)
+    for j in range(n):
+        t[n + j] = _madd(builder, "h", t[n + j], modulus[j], q)
     return carried(builder, t[n:])
 
 

@@ -146,7 +146,7 @@ def _wide_sqr(builder: Any, field: Field, a: Operand) -> Wide:
 
 def _reduced(builder: Any, field: Field, wide: Wide) -> Coefficients:
     columns, k = wide
-    assert k <= ifma.slack(prime_of(field)), "operands were not brought down"
+    assert k <= ifma.product_slack(prime_of(field)), "operands were not brought down"
     return [ifma.reduce(builder, prime_of(field), x) for x in columns]
 
 
@@ -155,7 +155,7 @@ def _for_product(
 ) -> list[tuple[Operand, Operand]]:
     """Operands brought down until factor·Σ ka·kb ≤ R/p, the largest ones first."""
     bounds = [[a[1], b[1]] for a, b in pairs]
-    while factor * sum(ka * kb for ka, kb in bounds) > ifma.slack(prime_of(field)):
+    while factor * sum(ka * kb for ka, kb in bounds) > ifma.product_slack(prime_of(field)):
         pair = max(bounds, key=max)
         largest = pair.index(max(pair))
         pair[largest] = max(STORED, pair[largest] // 2)
@@ -173,7 +173,7 @@ def _emit_mul(builder: Any, field: Field, a: Operand, b: Operand) -> Coefficient
 def _emit_sqr(builder: Any, field: Field, a: Operand) -> Coefficients:
     factor = 1 if isinstance(field, PrimeField) else 4
     bound = a[1]
-    while factor * bound**2 > ifma.slack(prime_of(field)):
+    while factor * bound**2 > ifma.product_slack(prime_of(field)):
         bound = max(STORED, bound // 2)
     return _reduced(builder, field, _wide_sqr(builder, field, _shrink(builder, field, a, bound)))
 

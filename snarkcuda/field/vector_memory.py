@@ -23,6 +23,7 @@ from snarkcuda.field.vector_type import LANES, STORED, Coefficients, VectorType,
 from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
+LINE = 64  # bytes of a cache line: a row that straddles two costs two misses
 Builder = Any
 
 
@@ -42,6 +43,18 @@ def address_of(context: Any, array: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.ptrtoint(data_of(context, builder, sig.args[0], args[0]), I64)
+
+    return types.int64(array), codegen
+
+
+@intrinsic
+def aligned_address(context: Any, array: Any) -> Any:
+    """The first address within an array that is a multiple of LINE: allocate LINE bytes more."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address = builder.ptrtoint(data_of(context, builder, sig.args[0], args[0]), I64)
+        raised = builder.add(address, ir.Constant(I64, LINE - 1))
+        return builder.and_(raised, ir.Constant(I64, -LINE))
 
     return types.int64(array), codegen
 
@@ -263,6 +276,26 @@ def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
 
 
 @intrinsic
+def prefetch_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
+    """Ask for the memory that `gather_points` of the same arguments will read; a hint, no load."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        size = 16 * F.field.words
+        pointers, _ = _code_pointers(context, builder, sig.args[1:], args[1:], size, LANES)
+        i32, i8p = ir.IntType(32), I8.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [i8p, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        for pointer in pointers:
+            for line in range(0, size, 64):
+                address = pointer_at(builder, pointer, line, I8)
+                builder.call(function, [address, *(ir.Constant(i32, x) for x in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(F, rows, codes, types.intp), codegen
+
+
+@intrinsic
 def scatter_points(context: Any, F: Any, rows: Any, codes: Any, at: Any, x: Any, y: Any) -> Any:
     """Write the lanes as points codes[at] >> 1, codes[at + 1] >> 1, …; x, y are at most 2p."""
     if max(x.k, y.k) > STORED:
@@ -333,9 +366,7 @@ def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
-        limbs = [builder.load(pointer, align=8) for pointer in pointers]
-        per = len(limbs) // like.field.level
-        return join(builder, like, [limbs[i : i + per] for i in range(0, len(limbs), per)])
+        return _joined(builder, like, [builder.load(pointer, align=8) for pointer in pointers])
 
     return like(like, scratch, types.intp), codegen
 
@@ -352,6 +383,50 @@ def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(a, scratch, types.intp), codegen
+
+
+@intrinsic
+def load_square(context: Any, like: Any, scratch: Any, index: Any) -> Any:
+    """Lane by lane: vector j of the result has lane j of each of the vectors index … index + 7."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = _square_pointers(context, builder, sig.args[1], args[1], args[2], like)
+        loaded = [[builder.load(pointer, align=8) for pointer in row] for row in rows]
+        columns = [ifma.transposed(builder, list(limb)) for limb in zip(*loaded, strict=True)]
+        vectors = [_joined(builder, like, list(limbs)) for limbs in zip(*columns, strict=True)]
+        return context.make_tuple(builder, sig.return_type, vectors)
+
+    return types.UniTuple(like, like.count)(like, scratch, types.intp), codegen
+
+
+@intrinsic
+def store_square(context: Any, vectors: Any, scratch: Any, index: Any) -> Any:
+    """The inverse of `load_square`."""
+    like = vectors.dtype
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = _square_pointers(context, builder, sig.args[1], args[1], args[2], like)
+        values = [builder.extract_value(args[0], j) for j in range(like.count)]
+        limbs = [[limb for part in split(builder, like, v) for limb in part] for v in values]
+        columns = [ifma.transposed(builder, list(limb)) for limb in zip(*limbs, strict=True)]
+        for row, vector in zip(rows, zip(*columns, strict=True), strict=True):
+            for pointer, limb in zip(row, vector, strict=True):
+                builder.store(limb, pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(vectors, scratch, types.intp), codegen
+
+
+def _square_pointers(
+    context: Any, builder: Builder, kind: Any, scratch: Any, index: Any, like: VectorType
+) -> list[list[Any]]:
+    places = (builder.add(index, ir.Constant(I64, i)) for i in range(like.count))
+    return [_limb_pointers(context, builder, kind, scratch, at, like) for at in places]
+
+
+def _joined(builder: Builder, like: VectorType, limbs: list[Any]) -> Any:
+    per = len(limbs) // like.field.level
+    return join(builder, like, [limbs[i : i + per] for i in range(0, len(limbs), per)])
 
 
 def _limb_pointers(
