@@ -31,6 +31,7 @@ from snarkcuda.field.vector_memory import (
     load_limbs,
     scatter_points,
     store_limbs,
+    store_loose,
 )
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
@@ -91,9 +92,9 @@ def add_pairs(
         store_limbs(dx, scratch, base + 1)
         store_limbs(dy, scratch, base + 2)
         store_limbs(x1, scratch, base + 3)
-        store_limbs(y1, scratch, base + 4)
+        store_loose(y1, scratch, base + 4)
         total = x1 + x2
-        store_limbs(total, scratch, base + 5)
+        store_loose(total, scratch, base + 5)
         product = product * dx
     rest = inverse(product)
     for v in range(n - 1, -1, -1):

@@ -27,7 +27,7 @@ from snarkcuda.cpu.pool import Pool, Stop, claim
 from snarkcuda.field import arrays, ifma
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.params import PrimeField
-from snarkcuda.field.vector import reduced, shrunk
+from snarkcuda.field.vector import reduced, settled, shrunk, trimmed
 from snarkcuda.field.vector_memory import (
     broadcast_vector,
     load_limbs,
@@ -58,7 +58,7 @@ class VectorTables:
         log_n: log2 of the size.
         roots, inverse_roots: by stages, vectors in their own layout, uint64 (n/8, 8·L): the stage
             that pairs elements h apart has ωₕʲ = ω^(j·n/2h), 0 ≤ j < h, at vector h/8 + j/8.
-        eighths: the first four powers of the 8th roots, forward and inverse: uint64 (8, limbs).
+        eighths: the first three powers of the 8th roots, forward and inverse: uint64 (6, limbs).
         scale: gⁱ/n, i the bit reversal of the element's number, as the squares of pass 2 want it:
             vector 8·q + j, lane l has element 64·q + 8·l + j.
     """
@@ -77,7 +77,7 @@ def vector_tables(
     """The tables of the 2^log_n ≥ 64 powers of `root`, and of their coset by `shift`."""
     p = field.modulus
     inverse = pow(root, -1, p)
-    eighths = [pow(w, j << (log_n - 3), p) for w in (root, inverse) for j in range(4)]
+    eighths = [pow(w, j << (log_n - 3), p) for w in (root, inverse) for j in (1, 2, 3)]
     return VectorTables(
         field,
         log_n,
@@ -208,33 +208,56 @@ def _dif(u: Any, v: Any, w: Any) -> Any:
 
 
 @formula
-def _dit(u: Any, v: Any, w: Any) -> Any:
-    """(u, v) → (u + v·ωʲ, u − v·ωʲ)."""
-    v = v * w
+def _dif_1(u: Any, v: Any) -> Any:
+    """The same for ω⁰."""
     return shrunk(u + v), shrunk(u - v)
 
 
 @formula
-def _stages(
-    like: Any, buffer: Any, n: int, least: int, roots: Any, stride: int, offset: int, forward: bool
-) -> None:
-    """Every stage that pairs vectors of a buffer of n, those `least` … n/2 apart.
+def _dit_1(u: Any, v: Any) -> Any:
+    """As `_dit` for ω⁰."""
+    u, v = trimmed(u), shrunk(v)
+    return u + v, u - v
+
+
+@formula
+def _dit(u: Any, v: Any, w: Any) -> Any:
+    """(u, v) → (u + v·ωʲ, u − v·ωʲ), for u, v ≤ 6p as large: 6p → 4p, and 2p of the product."""
+    u, v = trimmed(u), v * w
+    return u + v, u - v
+
+
+@formula
+def _dif_stages(like: Any, buffer: Any, n: int, roots: Any, stride: int, offset: int) -> None:
+    """The stages that pair vectors of a buffer of n: those n/2 apart, … neighbours.
 
     The twiddles of the pair i, i + h are vector (h + i)·stride + offset of `roots`.
     """
-    half = least if forward else n >> 1
-    while half >= least and half < n:
+    half = n >> 1
+    while half >= 1:
         for i in range(half):
             w = load_limbs(like, roots, (half + i) * stride + offset)
             for low in range(i, n, 2 * half):
                 u, v = load_limbs(like, buffer, low), load_limbs(like, buffer, low + half)
-                if forward:
-                    u, v = _dit(u, v, w)
-                else:
-                    u, v = _dif(u, v, w)
+                u, v = _dif(u, v, w)
                 store_limbs(u, buffer, low)
                 store_limbs(v, buffer, low + half)
-        half = 2 * half if forward else half >> 1
+        half >>= 1
+
+
+@formula
+def _dit_stages(large: Any, buffer: Any, n: int, roots: Any, stride: int, offset: int) -> None:
+    """`_dif_stages` the other way round; `large` says how large its vectors are, up to 6p."""
+    half = 1
+    while half < n:
+        for i in range(half):
+            w = load_limbs(zero_like(large), roots, (half + i) * stride + offset)
+            for low in range(i, n, 2 * half):
+                u, v = load_limbs(large, buffer, low), load_limbs(large, buffer, low + half)
+                u, v = _dit(u, v, w)
+                store_limbs(u, buffer, low)
+                store_limbs(v, buffer, low + half)
+        half *= 2
 
 
 @kernel
@@ -244,6 +267,7 @@ def _wide(
     """The stages of spans 2^(lower + 1) … 2^upper, of every polynomial in x."""
     rows, row, n = 1 << (upper - lower), 1 << lower, 1 << log_n
     like = zero_like(load_vector(F, x, 0))
+    large = settled(like + like + like)
     buffer = np.empty(rows * roots.shape[1], dtype=np.uint64)
     stride = row // LANES
     task = claim(tasks)
@@ -254,13 +278,16 @@ def _wide(
                 at = first + LANES * offset
                 for r in range(rows):
                     store_limbs(load_vector(F, x, at + r * row), buffer, r)
-                _stages(like, buffer, rows, 1, roots, stride, offset, forward)
+                if forward:
+                    _dit_stages(large, buffer, rows, roots, stride, offset)
+                else:
+                    _dif_stages(like, buffer, rows, roots, stride, offset)
                 for r in range(rows):
-                    value = load_limbs(like, buffer, r)
+                    value = load_limbs(large, buffer, r)
                     if forward and upper == log_n:
                         store_vector(F, x, at + r * row, reduced(value))
                     else:
-                        store_vector(F, x, at + r * row, value)
+                        store_vector(F, x, at + r * row, shrunk(value))
         task = claim(tasks)
 
 
@@ -271,44 +298,46 @@ def _blocks(
 ) -> None:  # fmt: skip
     """Spans 2^log_block … 2 of the inverse transform, the scaling, the same spans forward."""
     like = zero_like(load_vector(F, x, 0))
+    large = settled(like + like + like)
     n = (1 << log_block) // LANES
     mask = (1 << log_n) // LANES - 1
     buffer = np.empty(n * roots.shape[1], dtype=np.uint64)
-    w0, w1 = broadcast_vector(F, eighths, 0), broadcast_vector(F, eighths, 1)
-    w2, w3 = broadcast_vector(F, eighths, 2), broadcast_vector(F, eighths, 3)
-    i0, i1 = broadcast_vector(F, eighths, 4), broadcast_vector(F, eighths, 5)
-    i2, i3 = broadcast_vector(F, eighths, 6), broadcast_vector(F, eighths, 7)
+    w1, i1 = broadcast_vector(F, eighths, 0), broadcast_vector(F, eighths, 3)
+    w2, i2 = broadcast_vector(F, eighths, 1), broadcast_vector(F, eighths, 4)
+    w3, i3 = broadcast_vector(F, eighths, 2), broadcast_vector(F, eighths, 5)
     task = claim(tasks)
     while task >= 0:
         base = task << log_block
         for v in range(n):
             store_limbs(load_vector(F, x, base + LANES * v), buffer, v)
-        _stages(like, buffer, n, 1, inverse_roots, 1, 0, False)
+        _dif_stages(like, buffer, n, inverse_roots, 1, 0)
         for at in range(0, n, LANES):
             a, b, c, d, e, f, g, h = load_square(like, buffer, at)
-            (a, e), (b, f) = _dif(a, e, i0), _dif(b, f, i1)
+            (a, e), (b, f) = _dif_1(a, e), _dif(b, f, i1)
             (c, g), (d, h) = _dif(c, g, i2), _dif(d, h, i3)
-            (a, c), (b, d) = _dif(a, c, i0), _dif(b, d, i2)
-            (e, g), (f, h) = _dif(e, g, i0), _dif(f, h, i2)
-            (a, b), (c, d) = _dif(a, b, i0), _dif(c, d, i0)
-            (e, f), (g, h) = _dif(e, f, i0), _dif(g, h, i0)
+            (a, c), (b, d) = _dif_1(a, c), _dif(b, d, i2)
+            (e, g), (f, h) = _dif_1(e, g), _dif(f, h, i2)
+            (a, b), (c, d) = _dif_1(a, b), _dif_1(c, d)
+            (e, f), (g, h) = _dif_1(e, f), _dif_1(g, h)
             s = (base // LANES + at) & mask
             a, b = a * load_limbs(like, scale, s), b * load_limbs(like, scale, s + 1)
             c, d = c * load_limbs(like, scale, s + 2), d * load_limbs(like, scale, s + 3)
             e, f = e * load_limbs(like, scale, s + 4), f * load_limbs(like, scale, s + 5)
             g, h = g * load_limbs(like, scale, s + 6), h * load_limbs(like, scale, s + 7)
-            (a, b), (c, d) = _dit(a, b, w0), _dit(c, d, w0)
-            (e, f), (g, h) = _dit(e, f, w0), _dit(g, h, w0)
-            (a, c), (b, d) = _dit(a, c, w0), _dit(b, d, w2)
-            (e, g), (f, h) = _dit(e, g, w0), _dit(f, h, w2)
-            (a, e), (b, f) = _dit(a, e, w0), _dit(b, f, w1)
+            (a, b), (c, d) = _dit_1(a, b), _dit_1(c, d)
+            (e, f), (g, h) = _dit_1(e, f), _dit_1(g, h)
+            (a, c), (b, d) = _dit_1(a, c), _dit(b, d, w2)
+            (e, g), (f, h) = _dit_1(e, g), _dit(f, h, w2)
+            (a, e), (b, f) = _dit_1(a, e), _dit(b, f, w1)
             (c, g), (d, h) = _dit(c, g, w2), _dit(d, h, w3)
+            a, b, c, d = settled(a), settled(b), settled(c), settled(d)
+            e, f, g, h = settled(e), settled(f), settled(g), settled(h)
             store_square((a, b, c, d, e, f, g, h), buffer, at)
-        _stages(like, buffer, n, 1, roots, 1, 0, True)
+        _dit_stages(large, buffer, n, roots, 1, 0)
         for v in range(n):
-            value = load_limbs(like, buffer, v)
+            value = load_limbs(large, buffer, v)
             if log_block == log_n:
                 store_vector(F, x, base + LANES * v, reduced(value))
             else:
-                store_vector(F, x, base + LANES * v, value)
+                store_vector(F, x, base + LANES * v, shrunk(value))
         task = claim(tasks)

@@ -13,10 +13,10 @@ subtraction afterwards:
 
     (a·b + m·p)/R ≤ (ka·kb·p²)/R + p ≤ 2p         where ka·kb ≤ R/p
 
-Between operations limbs are carried: each below 2^52. A product is a *wide* value of 2L columns
-that are not carried and may be negative, at most kw·p² as a whole and never negative as a whole;
-sums of products are added up wide and reduced once. A column gathers at most 2·L halves a product
-and 2·L more in the reduction: far from 63 bits.
+Limbs are *carried*, each in 0 … 2^52 − 1, or *loose*: signed, at most units·2^52 in size, though the
+value as a whole is not negative. Sums and products are loose; products, tests and memory want
+carried limbs. A product is first a *wide* value of 2L loose columns, at most kw·p² as a whole; sums
+of products are added up wide and reduced once.
 
 The instructions are AVX-512 IFMA's (8 lanes; 4 lanes need AVX-512VL besides). LLVM ends the process
 if it meets them without the feature, see `vector_type.has_vectors`. Sources: Gueron and Krasnov,
@@ -67,6 +67,11 @@ def constant(field: PrimeField, lanes: int, raw: int, count: int | None = None) 
     return [splat(lanes, limb) for limb in limbs_of(raw, count or limb_count(field), WIDTH)]
 
 
+def product_units(field: PrimeField) -> int:
+    """Units of a product's limbs: columns of four wide products, and the reduction's 2·L halves."""
+    return 12 * limb_count(field)
+
+
 def _lanes(x: Value) -> int:
     return int(x.type.count)
 
@@ -97,31 +102,44 @@ def carried(builder: Builder, columns: Sequence[Value]) -> Limbs:
 
 
 def add(builder: Builder, a: Limbs, b: Limbs) -> Limbs:
-    """a + b ≤ (ka + kb)·p."""
-    return carried(builder, [builder.add(x, y) for x, y in zip(a, b, strict=True)])
+    """a + b ≤ (ka + kb)·p, loose."""
+    return [builder.add(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def sub(builder: Builder, field: PrimeField, a: Limbs, b: Limbs, kb: int) -> Limbs:
-    """a − b + kb·p ≤ (ka + kb)·p."""
+    """a − b + kb·p ≤ (ka + kb)·p, loose."""
     multiple = constant(field, _lanes(a[0]), kb * field.modulus)
-    columns = [builder.add(builder.sub(x, y), z) for x, y, z in zip(a, b, multiple, strict=True)]
-    return carried(builder, columns)
+    return [builder.add(builder.sub(x, y), z) for x, y, z in zip(a, b, multiple, strict=True)]
 
 
-def subtract_once(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Limbs:
-    """a − k·p unless that is negative: ≤ k·p for a ≤ 2k·p, and below p for k = 1, a < 2p."""
-    multiple = constant(field, _lanes(a[0]), k * field.modulus)
+def shrink(
+    builder: Builder, field: PrimeField, a: Limbs, k: int, units: int, target: int
+) -> tuple[Limbs, int]:
+    """From ≤ k·p to ≤ target·p, target ≥ 2: the limbs, loose, and their units.
+
+    m·p is taken away where the highest limb alone shows that a ≥ m·p. The others hide at most
+    e = (2·units + 2)·2^(52(L−1)) < p, so that the rest is ≤ max(m·p + e, (k − m)·p).
+    """
+    n, lanes = limb_count(field), _lanes(a[0])
+    while k > target:
+        m = k // 2
+        assert (2 * units + 2) << (WIDTH * (n - 1)) < field.modulus
+        least = ((m * field.modulus) >> (WIDTH * (n - 1))) + units + 2
+        large = builder.icmp_signed(">=", a[-1], splat(lanes, least))
+        multiple = constant(field, lanes, m * field.modulus)
+        a = [
+            builder.select(large, builder.sub(x, y), x) for x, y in zip(a, multiple, strict=True)
+        ]
+        k, units = max(m + 1, k - m), units + 1
+    return a, units
+
+
+def subtract_p(builder: Builder, field: PrimeField, a: Limbs) -> Limbs:
+    """a − p unless that is negative, exactly: carried, and below p for a < 2p."""
+    multiple = constant(field, _lanes(a[0]), field.modulus)
     less = carried(builder, [builder.sub(x, y) for x, y in zip(a, multiple, strict=True)])
     negative = builder.icmp_signed("<", less[-1], splat(_lanes(a[0]), 0))
     return [builder.select(negative, x, y) for x, y in zip(a, less, strict=True)]
-
-
-def shrink(builder: Builder, field: PrimeField, a: Limbs, k: int, target: int = 2) -> Limbs:
-    """From ≤ k·p to ≤ target·p, a conditional subtraction for each halving."""
-    while k > target:
-        k = max(target, -(-k // 2))
-        a = subtract_once(builder, field, a, k)
-    return a
 
 
 def is_zero(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Value:
@@ -214,7 +232,7 @@ def product_slack(field: PrimeField) -> int:
 
 
 def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
-    """x/R mod p, at most 2p, for a wide 0 ≤ x ≤ product_slack·p².
+    """x/R mod p, at most 2p, loose, for a wide 0 ≤ x ≤ product_slack·p².
 
     Row i adds a multiple of p that makes column i a multiple of 2^52, whose carry moves on:
 
@@ -251,7 +269,7 @@ def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
         t[n - 1 + j] = _madd(builder, "l", t[n - 1 + j], modulus[j], q)
     for j in range(n):
         t[n + j] = _madd(builder, "h", t[n + j], modulus[j], q)
-    return carried(builder, t[n:])
+    return t[n:]
 
 
 # --- between 52-bit limbs and 64-bit words -------------------------------------------------------

@@ -19,7 +19,15 @@ from numba import types
 
 from snarkcuda.field import ifma
 from snarkcuda.field.params import Field, prime_of
-from snarkcuda.field.vector_type import LANES, STORED, Coefficients, VectorType, join, split
+from snarkcuda.field.vector_type import (
+    LANES,
+    STORED,
+    Coefficients,
+    VectorType,
+    carried,
+    join,
+    split,
+)
 from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
@@ -195,7 +203,7 @@ def _words(builder: Builder, vector: VectorType, value: Any) -> list[Any]:
     """A vector's elements as vectors of 64-bit words."""
     return [
         word
-        for limbs in split(builder, vector, value)
+        for limbs in carried(builder, vector, value)
         for word in ifma.words_of_limbs(builder, prime_of(vector.field), limbs)
     ]
 
@@ -241,9 +249,10 @@ def _code_pointers(
 def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
     """Points codes[at], codes[at + 1], … of an array of affine points, one a lane: (x, y).
 
-    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array.
+    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array. y is loose.
     """
     vector = VectorType(F.field, STORED)
+    signed = vector.bounded(STORED, 2)
     words_each = F.field.words
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -269,10 +278,10 @@ def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
             ]
             for part in y
         ]
-        both = [join(builder, vector, x), join(builder, vector, y)]
+        both = [join(builder, vector, x), join(builder, signed, y)]
         return context.make_tuple(builder, sig.return_type, both)
 
-    return types.UniTuple(vector, 2)(F, rows, codes, types.intp), codegen
+    return types.Tuple((vector, signed))(F, rows, codes, types.intp), codegen
 
 
 @intrinsic
@@ -362,7 +371,7 @@ def limb_words(context: Any, F: Any) -> Any:
 
 @intrinsic
 def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
-    """Vector `index` of scratch memory (uint64), written by `store_limbs`; bounded as `like` is."""
+    """Vector `index` of scratch memory (uint64), written by `store_limbs`; of the type of `like`."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
@@ -371,18 +380,27 @@ def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
     return like(like, scratch, types.intp), codegen
 
 
-@intrinsic
-def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
-    """Write a vector to scratch memory in its own layout, unpacked."""
-
+def _store_limbs(a: VectorType, coefficients_of: Any, scratch: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], a)
-        limbs = [limb for part in split(builder, a, args[0]) for limb in part]
+        limbs = [limb for part in coefficients_of(builder, a, args[0]) for limb in part]
         for pointer, limb in zip(pointers, limbs, strict=True):
             builder.store(limb, pointer, align=8)
         return context.get_dummy_value()
 
     return types.void(a, scratch, types.intp), codegen
+
+
+@intrinsic
+def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
+    """Write a vector to scratch memory in its own layout, unpacked but carried."""
+    return _store_limbs(a, carried, scratch, index)
+
+
+@intrinsic
+def store_loose(context: Any, a: Any, scratch: Any, index: Any) -> Any:
+    """`store_limbs` as they are: to be loaded only like a vector of the same type."""
+    return _store_limbs(a, split, scratch, index)
 
 
 @intrinsic
@@ -407,7 +425,7 @@ def store_square(context: Any, vectors: Any, scratch: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         rows = _square_pointers(context, builder, sig.args[1], args[1], args[2], like)
         values = [builder.extract_value(args[0], j) for j in range(like.count)]
-        limbs = [[limb for part in split(builder, like, v) for limb in part] for v in values]
+        limbs = [[limb for part in carried(builder, like, v) for limb in part] for v in values]
         columns = [ifma.transposed(builder, list(limb)) for limb in zip(*limbs, strict=True)]
         for row, vector in zip(rows, zip(*columns, strict=True), strict=True):
             for pointer, limb in zip(row, vector, strict=True):
