@@ -24,7 +24,6 @@ from snarkcuda.bench.record import VERSION
 from snarkcuda.bench.sides import Side, sources
 from snarkcuda.bench.statistics import Comparison, compare_pairs
 from snarkcuda.bench.worker import PROTOCOL
-from snarkcuda.cpu.pool import available_threads
 from snarkcuda.errors import DeviceError, MismatchError
 from snarkcuda.jit import CACHE_VARIABLE, cache_directory
 
@@ -170,12 +169,12 @@ def duel(
     return Duel(case, sides, ready, runs, a_first, compare_pairs(*runs, seed))
 
 
-def record_of_duels(duels: Sequence[Duel], seed: int) -> dict[str, Any]:
-    """The record, ready for JSON; `--compare` does not take it."""
+def record_of_duels(duels: Sequence[Duel], seed: int, threads: int) -> dict[str, Any]:
+    """The record, ready for JSON; threads are those of sides that say nothing of theirs."""
     return {
         "format": "snarkcuda bench ab",
         "format_version": VERSION,
-        **dated(available_threads()),
+        **dated(threads),
         "seed": seed,
         "duels": [each.as_dict() for each in duels],
     }

@@ -6,7 +6,7 @@ all end in "no difference".
 
 Sources: the median's interval from order statistics, David and Nagaraja, "Order Statistics", §7.1;
 bootstrap and permutation tests, Efron and Tibshirani, "An Introduction to the Bootstrap", §13, §15;
-ranks, Mann and Whitney 1947.
+ranks, Mann and Whitney 1947, Wilcoxon 1945.
 """
 
 from __future__ import annotations
@@ -89,14 +89,15 @@ def compare_runs(old: Sequence[float], new: Sequence[float], seed: int = 0) -> C
 def compare_pairs(old: Sequence[float], new: Sequence[float], seed: int = 0) -> Comparison:
     """Times taken in pairs, old and new in turn, so that what slows both cancels.
 
-    The interval is that of the median of the pairs' ratios, from order statistics; the test flips
-    the signs of their logarithms.
+    The interval is that of the median of the pairs' ratios, from order statistics; the test is that
+    of signed ranks (of the ratios' logarithms), by random signs.
     """
     logs = np.log(np.asarray(old, float) / np.asarray(new, float))
     interval = median_interval(logs.tolist(), LEVEL)
     random = np.random.Generator(np.random.PCG64(seed))
     signs = random.choice(np.array([-1.0, 1.0]), (_RESAMPLES, len(logs)))
-    p = _share_as_far(abs(signs @ logs), abs(logs.sum()))
+    ranks = np.where(logs == 0, 0, _ranks(abs(logs)) + 1)
+    p = _share_as_far(abs(signs @ ranks), abs(np.sign(logs) @ ranks))
     if interval.confidence < LEVEL:
         p = 1.0  # too few pairs for any verdict
     low, ratio, high = (math.exp(x) for x in (interval.low, np.median(logs), interval.high))

@@ -47,7 +47,7 @@ def ab(
     both are timed in pairs, in random order within a pair (--seed fixes it).
 
     The rule: "faster" or "slower" only if the whole 99 % interval of the median ratio (order
-    statistics) lies beyond 1 % and a sign-flip permutation test of the pairs says p < 0.01; else
+    statistics) lies beyond 1 % and a signed-rank test of the pairs says p < 0.01; else
     "no difference", which is what identical sides must give. More --pairs see smaller differences.
 
     --json prints on stdout what --out writes: format, format_version, date, machine, seed, duels
@@ -79,13 +79,14 @@ def ab(
     from snarkcuda.bench.machine_line import machine_line
     from snarkcuda.bench.tables import comparison_table
     from snarkcuda.cli.report import Progress
+    from snarkcuda.cpu.pool import available_threads
     from snarkcuda.formats.output import check_outputs
 
     check_outputs([out] if out else [])
     seed = randbits(32) if seed is None else seed
     with Progress(quiet) as progress:
         found = [duel(case, (sides[0], sides[1]), pairs, seed, progress) for case in cases]
-    record = record_of_duels(found, seed)
+    record = record_of_duels(found, seed, threads or available_threads())
     table = comparison_table(
         ((str(each.case), *each.runs_ns, each.comparison) for each in found), "A", "B"
     )
