@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 MARGIN = 0.01  # smaller differences are none
 LEVEL = 0.99  # of the interval of a ratio; the test's p is below 1 − LEVEL
-_RESAMPLES = 10_000
+_RESAMPLES = 5_000
 FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no difference"
 
 
