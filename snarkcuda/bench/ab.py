@@ -20,6 +20,7 @@ from typing import Any
 
 from snarkcuda.bench.case import Case
 from snarkcuda.bench.machine_line import dated
+from snarkcuda.bench.measure import calls_of_a_run
 from snarkcuda.bench.record import VERSION
 from snarkcuda.bench.sides import Side, sources
 from snarkcuda.bench.statistics import Comparison, compare_pairs
@@ -72,9 +73,9 @@ class Worker:
                 f"side {self._label} loaded snarkcuda from {self.ready['package']}, not from {root}"
             )
 
-    def run(self) -> int:
-        """One run: its nanoseconds."""
-        return int(self._ask("run")["ns"])
+    def run(self, calls: int) -> int:
+        """One run: nanoseconds of a call."""
+        return int(self._ask(str(calls))["ns"])
 
     def _ask(self, line: str) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -161,10 +162,11 @@ def duel(
             each.start(case, side.threads, root)
             workers.append(each)
         runs: tuple[list[int], list[int]] = ([], [])
-        progress(f"{case}: {pairs} pairs")
+        calls = calls_of_a_run(min(each.ready["call_ns"] for each in workers))
+        progress(f"{case}: {pairs} pairs of runs of {calls} calls")
         for first_is_a in a_first:
             for i in (0, 1) if first_is_a else (1, 0):
-                runs[i].append(workers[i].run())
+                runs[i].append(workers[i].run(calls))
         ready = workers[0].ready, workers[1].ready
     return Duel(case, sides, ready, runs, a_first, compare_pairs(*runs, seed))
 

@@ -1,7 +1,12 @@
-"""One case measured: the first call apart, its result checked, then calls of the same on time."""
+"""One case measured: the first call apart, its result checked, then runs of the same.
+
+A run is as many calls as take a tenth of a second, and its time is that of one of them: a short
+call alone would measure where the system put its threads.
+"""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +21,7 @@ from snarkcuda.cpu.pool import Pool
 from snarkcuda.errors import DeviceError
 
 FEWEST = 3  # runs, whatever the budget of time
+_RUN_NS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class Measured:
 
     Attributes:
         first_ns: the first call: compiling or loading the kernels, and one run.
-        runs_ns: the calls after it, in order.
+        runs_ns: the runs after it, in order, for one call of each.
+        calls: the calls of a run.
         stages_ns: for each named part of a call its median.
     """
 
@@ -33,6 +40,7 @@ class Measured:
     n_units: int
     first_ns: int
     runs_ns: list[int]
+    calls: int
     stages_ns: dict[str, int]
 
     @property
@@ -54,13 +62,23 @@ class Measured:
             "unit": self.unit,
             "units": self.n_units,
             "ns_per_unit": self.median_ns / self.n_units,
+            "calls_per_run": self.calls,
             "runs_ns": self.runs_ns,
             "stages_s": {name: ns / 1e9 for name, ns in self.stages_ns.items()},
         }
 
 
+def calls_of_a_run(call_ns: int) -> int:
+    """How many calls of so many nanoseconds make a run."""
+    return math.ceil(_RUN_NS / call_ns)
+
+
 class Bench:
-    """A case with its data. `first_ns` is there when `opened` has checked the first call."""
+    """A case with its data, warm: its first call has been checked, and one more made.
+
+    Attributes:
+        first_ns, call_ns: what those two took.
+    """
 
     def __init__(self, case: Case, subject: Subject) -> None:
         self.case, self.subject = case, subject
@@ -70,19 +88,23 @@ class Bench:
                 f"{case}: the result is WRONG, so no time is given: a kernel was edited, or the "
                 "machine computes wrongly. `pytest tests/cpu` names the kernel"
             )
+        self.call_ns, _ = self._timed()
 
     def _timed(self) -> tuple[int, Any]:
         began = time.perf_counter_ns()
         result = self.subject.call()
         return time.perf_counter_ns() - began, result
 
-    def run(self) -> tuple[int, dict[str, int]]:
-        """One more call: nanoseconds, and those of its stages."""
-        ns, result = self._timed()
-        stages: dict[str, int] = {}
-        for stage in self.subject.stages(result):
-            stages[stage.name] = stages.get(stage.name, 0) + round(stage.seconds * 1e9)
-        return ns, stages
+    def run(self, calls: int) -> tuple[int, dict[str, int]]:
+        """So many calls: nanoseconds of one of them, and of its stages."""
+        total = 0
+        stages: dict[str, float] = {}
+        for _ in range(calls):
+            ns, result = self._timed()
+            total += ns
+            for stage in self.subject.stages(result):
+                stages[stage.name] = stages.get(stage.name, 0) + stage.seconds * 1e9
+        return round(total / calls), {name: round(ns / calls) for name, ns in stages.items()}
 
 
 @contextmanager
@@ -112,19 +134,20 @@ def measure(
     budget_s: float,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Measured:
-    """Time `runs` calls, fewer (but `FEWEST`) if they take longer than the budget."""
+    """Time `runs` runs, fewer (but `FEWEST`) if they take longer than the budget."""
     with opened(case, threads, progress) as bench:
-        progress(f"{case}: {runs} runs")
+        calls = calls_of_a_run(bench.call_ns)
+        progress(f"{case}: {runs} runs of {calls} calls")
         found: list[tuple[int, dict[str, int]]] = []
         began = time.monotonic()
         while len(found) < runs:
             if len(found) >= FEWEST and time.monotonic() - began > budget_s:
                 break
-            found.append(bench.run())
+            found.append(bench.run(calls))
         stages = {
             name: round(statistics.median(stages[name] for _, stages in found))
             for name in found[0][1]
         }
         subject = bench.subject
         ns = [run for run, _ in found]
-        return Measured(case, subject.unit, subject.n_units, bench.first_ns, ns, stages)
+        return Measured(case, subject.unit, subject.n_units, bench.first_ns, ns, calls, stages)

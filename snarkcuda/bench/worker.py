@@ -1,9 +1,9 @@
 """One side of `bench ab`: a process that keeps a case ready and times a run when told to.
 
     in    {"protocol": 1, "case": {…}, "threads": null}      once
-    out   {"ready": {"first_ns", "package", "revision"}}     after a warm-up
-    in    run
-    out   {"ns": 1234567}
+    out   {"ready": {"first_ns", "call_ns", "package", "revision"}}      when it is warm
+    in    17
+    out   {"ns": 1234567}                                    for one call, the mean of 17
     …     until the input ends
     out   {"error": {"kind", "message", "exit_code"}}        at any point, and the process ends
 
@@ -21,7 +21,6 @@ from snarkcuda.bench.case import Case
 from snarkcuda.errors import DeviceError, MismatchError, SnarkcudaError
 
 PROTOCOL = 1
-_WARM_UPS = 2  # runs after the first call, which compiles
 
 
 def main() -> int:
@@ -55,12 +54,15 @@ def serve(questions: TextIO, answers: TextIO) -> None:
     from snarkcuda.bench.measure import opened
 
     with opened(Case(**asked["case"]), asked["threads"]) as bench:
-        for _ in range(_WARM_UPS):
-            bench.run()
-        ready = {"first_ns": bench.first_ns, "package": str(ROOT), "revision": source_revision()}
+        ready = {
+            "first_ns": bench.first_ns,
+            "call_ns": bench.call_ns,
+            "package": str(ROOT),
+            "revision": source_revision(),
+        }
         _tell(answers, {"ready": ready})
-        for _ in questions:
-            ns, _stages = bench.run()
+        for line in questions:
+            ns, _ = bench.run(int(line))
             _tell(answers, {"ns": ns})
 
 

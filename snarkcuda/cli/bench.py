@@ -36,8 +36,9 @@ WHAT = {
 COMMON = """
     The data is made here and is the same on every machine. The first call is timed apart: it
     compiles or loads the kernels; its result is checked by a figure found in another way, and for a
-    wrong one no time is printed. Then --runs calls are timed. The interval is that of the median,
-    from order statistics: it holds for any distribution, at the confidence that is shown.
+    wrong one no time is printed. Then --runs runs are timed, each of as many calls as take a tenth
+    of a second; times are those of one call. The interval is that of the median, from order
+    statistics: it holds for any distribution, at the confidence that is shown.
 
     --compare reads what --out wrote and judges each case found there: "faster" or "slower" only if
     the 99 % interval of the ratio of medians (bootstrap) lies beyond 1 % and a rank test says
@@ -45,8 +46,9 @@ COMMON = """
     revisions ask `snarkcuda bench ab`, which runs them in turn.
 
     --json prints on stdout what --out writes: format, format_version, date, machine, cases (case,
-    first_s, median_s, interval_s, confidence, min_s, unit, units, ns_per_unit, runs_ns, stages_s),
-    comparison; or error (kind, message) and exit_code. The table is then on stderr.
+    first_s, median_s, interval_s, confidence, min_s, unit, units, ns_per_unit, calls_per_run,
+    runs_ns, stages_s), comparison; or error (kind, message) and exit_code. The table is then on
+    stderr.
 
     Exit codes: 0 done, whatever the verdicts; 2 bad input, or a record cannot be read or written; 3
     a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130 or 143 interrupted.

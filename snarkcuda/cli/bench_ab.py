@@ -15,7 +15,7 @@ from snarkcuda.cli.bench_options import cases_of, give, output_options, size_opt
 @click.option("--a", "a_settings", multiple=True, metavar="SETTING", help="A setting of side A.")
 @click.option("--b", "b_settings", multiple=True, metavar="SETTING", help="A setting of side B.")
 @size_options(list(OPERATIONS))
-@click.option("--pairs", type=click.IntRange(8, 10_000), default=15, help="Pairs of runs [15].")
+@click.option("--pairs", type=click.IntRange(10, 10_000), default=15, help="Pairs of runs [15].")
 @click.option("--seed", type=click.IntRange(0), help="Of the order of runs [drawn, and printed].")
 @output_options
 def ab(
