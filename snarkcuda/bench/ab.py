@@ -31,11 +31,12 @@ from snarkcuda.jit import CACHE_VARIABLE, cache_directory
 
 @dataclass(frozen=True)
 class Duel:
-    """What came of it: nanoseconds of A and B by pair, and which of them ran first."""
+    """What came of it: nanoseconds of a call on A and on B by pair, and which of them ran first."""
 
     case: Case
     sides: tuple[Side, Side]
     workers: tuple[dict[str, Any], dict[str, Any]]
+    calls: int
     runs_ns: tuple[list[int], list[int]]
     a_first: list[bool]
     comparison: Comparison
@@ -49,6 +50,7 @@ class Duel:
                 label: {"settings": list(side.settings), **worker, "runs_ns": runs}
                 for label, side, worker, runs in entries
             },
+            "calls_per_run": self.calls,
             "a_first": self.a_first,
             "a_over_b": self.comparison.ratio,
             "interval": [self.comparison.low, self.comparison.high],
@@ -168,7 +170,7 @@ def duel(
             for i in (0, 1) if first_is_a else (1, 0):
                 runs[i].append(workers[i].run(calls))
         ready = workers[0].ready, workers[1].ready
-    return Duel(case, sides, ready, runs, a_first, compare_pairs(*runs, seed))
+    return Duel(case, sides, ready, calls, runs, a_first, compare_pairs(*runs, seed))
 
 
 def record_of_duels(duels: Sequence[Duel], seed: int, threads: int) -> dict[str, Any]:

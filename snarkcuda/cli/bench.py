@@ -15,7 +15,7 @@ from snarkcuda.cli.words import say
 WHAT = {
     "field": """Time products of elements: Fq (--group g1) or Fq2 (g2), in cache.
 
-    A run is 64 products in a row for each of 2^log-n elements. Checked: 64 of them.""",
+    A call makes 64 products in a row on each of 2^log-n elements. Checked: 64 of the elements.""",
     "msm": """Time sums of multiples k*P over 2^log-n points, digits included.
 
     The points' conversion to vectors, done once for a key, is not timed. ns is for each addition to

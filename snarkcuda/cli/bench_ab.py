@@ -51,8 +51,8 @@ def ab(
     "no difference", which is what identical sides must give. More --pairs see smaller differences.
 
     --json prints on stdout what --out writes: format, format_version, date, machine, seed, duels
-    (case, a and b with settings, revision, runs_ns; a_first, a_over_b, interval, p, b_is); or error
-    (kind, message) and exit_code. The table is then on stderr.
+    (case, a and b with settings, revision, runs_ns; calls_per_run, a_first, a_over_b, interval, p,
+    b_is); or error (kind, message) and exit_code. The table is then on stderr.
 
     Exit codes: 0 done, whatever the verdict; 2 bad input, a revision that has no bench, or a record
     cannot be written; 3 a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130

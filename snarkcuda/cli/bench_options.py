@@ -32,7 +32,7 @@ def size_options(operations: Sequence[str]) -> Decorator:
     """The options that make cases of these operations."""
     takes = {name for operation in operations for name in OPERATIONS[operation]}
     words = {
-        "group": "The group of the points, over whose field elements are [g1].",
+        "group": "Points of this group, elements of its field [g1].",
         "scalars": _SCALARS["msm" if "msm" in operations else "circuit"],
         "path": "vector or scalar kernels, or as a proof chooses [auto].",
     }
