@@ -11,7 +11,7 @@ two points are equal, and dx, dy become 2y₁, 3x₁² (a tangent), or opposite,
 an infinite point (0, 0) leaves the other. They are found a vector at a time and are rare, or a key
 is hostile.
 
-Points are rows of 64-bit words in vector form (`field/vector_memory`), named by codes 2·row + sign.
+Points are rows of 64-bit words in vector form (`field/vector_memory`), named by their addresses.
 Sources: Montgomery 1987 (simultaneous inversion); Botrel and El Housni, eprint 2022/1400, §4.1 (in
 an MSM). The twin is `formulas.xyzz_add_affine`.
 """
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import uint64
 
 from snarkcuda.curve.formulas import tangent_numerator
@@ -27,48 +28,58 @@ from snarkcuda.field.vector import is_null, might_be_zero, shrunk
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
     gather_points,
-    prefetch_points,
+    limb_words,
     load_limbs,
-    scatter_points,
+    prefetch_points,
     store_limbs,
     store_loose,
+    store_points,
 )
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula
 
 BATCH = 1024  # pairs that share an inversion: scratch of 250 kB (G1, 254 bits) stays in the cache
-AHEAD = 32
-PARTS = 6  # vectors kept a pair between the passes
+AHEAD = 4 * LANES  # pairs asked for before they are read: a miss takes as long as some additions
+_PARTS = 6  # vectors kept a pair between the passes
+
+
+@formula
+def batch_memory(F: Any) -> Any:
+    """What `add_pairs` keeps between its passes: allocated once, for any number of batches."""
+    scratch = np.empty(_PARTS * (BATCH // LANES) * limb_words(F), dtype=np.uint64)
+    special = np.empty((BATCH // LANES, 3), dtype=np.uint64)
+    return scratch, special
 
 
 @formula
 def add_pairs(
-    F: Any, source: Any, left: Any, right: Any, first: int, count: int,
-    target: Any, results: Any, scratch: Any, special: Any,
-) -> None:  # fmt: skip
-    """target[results[i]] = source[left[i]] + source[right[i]] for first ≤ i < first + count.
+    F: Any, pairs: Any, first: int, count: int, target: int, row: int, memory: Any
+) -> None:
+    """Rows row, row + 1, … at `target` = the sums of the pairs first … first + count − 1.
 
     Args:
         F: field of the coordinates.
-        source, target: packed rows of affine points, vector form; distinct memory.
-        left, right, results: int64 codes; those up to the next multiple of the lanes are read too,
-            and must name a pair whose sum may be written: repeat the last.
+        pairs: int64, two addresses a pair, odd where a point is to be negated. Those up to the next
+            multiple of the lanes are read too, and their sums written; and AHEAD more are looked
+            at, which may name anything.
         first: a multiple of the lanes.
         count: at most BATCH.
-        scratch: uint64, PARTS·BATCH/lanes vectors.
-        special: uint64 (BATCH/lanes, 3): lanes whose sum is left, right or infinity.
+        target: address of packed rows, none of them read by these pairs.
+        row: the first row to write.
+        memory: of `batch_memory`.
     """
+    scratch, special = memory  # special: lanes whose sum is left, right or infinity
     n = (count + LANES - 1) // LANES
-    x1, y1 = gather_points(F, source, left, first)
+    x1, y1 = gather_points(F, pairs, 2 * first, 2)
     product, zero = one_like(x1), zero_like(x1)
-    dx, dy, total = x1 - x1, x1 - x1, x1 + x1  # for their types
+    dx, dy, total = x1 - x1, y1 - y1, x1 + x1  # for their types
     for v in range(n):
-        at = first + LANES * v
-        x1, y1 = gather_points(F, source, left, at)
-        x2, y2 = gather_points(F, source, right, at)
-        prefetch_points(F, source, left, at + AHEAD)
-        prefetch_points(F, source, right, at + AHEAD)
+        at = 2 * (first + LANES * v)
+        prefetch_points(F, pairs, at + 2 * AHEAD, 1)
+        prefetch_points(F, pairs, at + 2 * AHEAD + LANES, 1)
+        x1, y1 = gather_points(F, pairs, at, 2)
+        x2, y2 = gather_points(F, pairs, at + 1, 2)
         dx, dy = x2 - x1, y2 - y1
         special[v, 0] = uint64(0)
         special[v, 1] = uint64(0)
@@ -87,7 +98,7 @@ def add_pairs(
             special[v, 0] = right_infinite
             special[v, 1] = left_infinite & ~right_infinite
             special[v, 2] = opposite
-        base = PARTS * v
+        base = _PARTS * v
         store_limbs(product, scratch, base)
         store_limbs(dx, scratch, base + 1)
         store_limbs(dy, scratch, base + 2)
@@ -98,7 +109,7 @@ def add_pairs(
         product = product * dx
     rest = inverse(product)
     for v in range(n - 1, -1, -1):
-        base, at = PARTS * v, first + LANES * v
+        base = _PARTS * v
         dx = load_limbs(dx, scratch, base + 1)
         slope = rest * load_limbs(product, scratch, base) * load_limbs(dy, scratch, base + 2)
         rest = rest * dx
@@ -106,9 +117,9 @@ def add_pairs(
         x3 = shrunk(sqr(slope) - load_limbs(total, scratch, base + 5))
         y3 = shrunk(slope * (x1 - x3) - load_limbs(y1, scratch, base + 4))
         if special[v, 0] | special[v, 1] | special[v, 2]:
-            x2, y2 = gather_points(F, source, right, at)
+            x2, y2 = gather_points(F, pairs, 2 * (first + LANES * v) + 1, 2)
             y1 = load_limbs(y1, scratch, base + 4)
             x3, y3 = select(special[v, 0], x1, x3), select(special[v, 0], y1, y3)
             x3, y3 = select(special[v, 1], x2, x3), select(special[v, 1], y2, y3)
             x3, y3 = select(special[v, 2], zero, x3), select(special[v, 2], zero, y3)
-        scatter_points(F, target, results, at, x3, y3)
+        store_points(F, target, row + LANES * v, x3, y3)

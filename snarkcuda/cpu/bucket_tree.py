@@ -5,9 +5,10 @@
     round 2                ab+cd  e │ (fg is done)
     round 3                abcd+e   │            …
 
-A group of buckets is taken at a time, so that its rows stay in the cache; a bucket larger than a
-group is summed in pieces, the sum so far joining the next piece after its first round. Buckets of
-any size and points of any kind are exact (`batch_add`). Source: as `batch_add`.
+Entries are addresses, so that one left over (e) is carried on without being copied. A group of
+buckets is taken at a time: its sums are rows written one after another that stay in the cache. A
+bucket larger than a group is summed in pieces, the sum so far being an entry of the next piece.
+Buckets of any size and points of any kind are exact (`batch_add`). Source: as `batch_add`.
 """
 
 from __future__ import annotations
@@ -16,54 +17,62 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
+from snarkcuda.cpu.batch_add import AHEAD, BATCH, add_pairs, batch_memory
 from snarkcuda.cpu.pool import stopped
 from snarkcuda.field.vector_memory import (
     LINE,
     address_of,
     aligned_address,
     gather_points,
-    limb_words,
     scatter_points,
     word_count,
 )
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 
-GROUP = 1 << 14  # entries of a group: its first round leaves 512 kB of 64-byte rows
+GROUP = 1 << 13  # entries of a group: as many rows of 64 bytes are 512 kB
 
 
 @formula
-def _pad(codes: Any, n: int) -> None:
-    """Repeat the last code up to the next whole vector."""
+def tree_memory(F: Any) -> Any:
+    """What `sum_buckets` works in: allocated once, for any number of calls."""
+    entries = np.empty(GROUP + 1, dtype=np.int64)
+    begins = np.empty(GROUP + 2, dtype=np.int64)
+    which = np.empty(GROUP + 1, dtype=np.int64)
+    pairs = np.zeros(GROUP + 2 * (LANES + AHEAD + LANES), dtype=np.int64)
+    done = np.empty((2, GROUP + LANES), dtype=np.int64)
+    rows = np.empty((GROUP + LANES) * 16 * word_count(F) + LINE, dtype=np.uint8)
+    return entries, begins, which, pairs, done, rows, batch_memory(F)
+
+
+@formula
+def add_all_pairs(F: Any, pairs: Any, n: int, target: int, row: int, memory: Any) -> None:
+    """`add_pairs` for any number of pairs, in batches; the last pair is repeated to a vector."""
     for i in range(n, (n + LANES - 1) // LANES * LANES):
-        codes[i] = codes[n - 1]
+        pairs[2 * i] = pairs[2 * n - 2]
+        pairs[2 * i + 1] = pairs[2 * n - 1]
+    for first in range(0, n, BATCH):
+        count = min(BATCH, n - first)
+        add_pairs(F, pairs, first, count, target, row + first, memory)
 
 
 @formula
-def _copy_points(F: Any, source: int, places: Any, target: int, results: Any, n: int) -> None:
-    """target[results[i]] = source[places[i]], negated where the code says so."""
-    if n > 0:
-        _pad(places, n)
-        _pad(results, n)
-        for at in range(0, n, LANES):
-            x, y = gather_points(F, source, places, at)
-            scatter_points(F, target, results, at, x, y)
+def _copy_points(F: Any, done: Any, n: int) -> None:
+    """The point at done[0, i], negated where the address says so, goes to address done[1, i]."""
+    for i in range(n, (n + LANES - 1) // LANES * LANES):
+        done[0, i] = done[0, n - 1]
+        done[1, i] = done[1, n - 1]
+    for at in range(0, n, LANES):
+        x, y = gather_points(F, done[0], at, 1)
+        scatter_points(F, done[1], at, x, y)
 
 
 @formula
 def sum_buckets(
-    tasks: Any,
-    F: Any,
-    points: int,
-    codes: Any,
-    starts: Any,
-    first: int,
-    low: int,
-    high: int,
-    sums: Any,
-) -> None:
-    """sums[b − low] = Σ ±points over the entries of bucket b, low ≤ b < high.
+    tasks: Any, F: Any, points: int, codes: Any, starts: Any, first: int, low: int, high: int,
+    sums: int, memory: Any,
+) -> None:  # fmt: skip
+    """Row b − low at `sums` = Σ ±points over the entries of bucket b, low ≤ b < high.
 
     Args:
         tasks: the pool's counter: if the work is stopped, the sums are left incomplete.
@@ -73,36 +82,29 @@ def sum_buckets(
         starts: int64, where each bucket begins in `codes`, and the end of the last.
         first: index of the point that stands first in `points`; entries below it are left out.
         low, high: the buckets.
-        sums: uint8 rows, zeroed.
+        sums: address of packed rows; those of empty buckets are left as they are: zero them.
+        memory: of `tree_memory`.
     """
-    entries = np.empty(GROUP + LANES, dtype=np.int64)
-    nexts = np.empty(GROUP + LANES, dtype=np.int64)
-    begins = np.empty(GROUP + 2, dtype=np.int64)
-    which = np.empty(GROUP + 2, dtype=np.int64)
-    pairs = np.empty((3, GROUP // 2 + LANES), dtype=np.int64)
-    copies = np.empty((2, GROUP + LANES), dtype=np.int64)
-    done = np.empty((2, GROUP + LANES), dtype=np.int64)
+    entries, begins, which, pairs, done, rows_memory, batch = memory
     row_bytes = 16 * word_count(F)
-    rows_memory = np.empty((2, (GROUP // 2 + GROUP // 4 + LANES) * row_bytes + LINE), dtype=np.uint8)
-    rows = aligned_address(rows_memory[0]), aligned_address(rows_memory[1])
-    scratch_memory = np.empty(PARTS * (BATCH // LANES) * limb_words(F) + 8, dtype=np.uint64)
-    scratch = aligned_address(scratch_memory)
-    partial_at = np.empty(2 * LANES, dtype=np.int64)
-    special = np.empty((BATCH // LANES, 3), dtype=np.uint64)
-    into = address_of(sums)
-
-    bucket, position, has_partial = low, starts[low], False
+    rows = aligned_address(rows_memory)
+    bucket, position, goes_on = low, starts[low], False
     while bucket < high and not stopped(tasks):
         # Fill a group: whole buckets, and a piece of the last one if it is too large.
-        n, n_buckets, goes_on = 0, 0, False
+        n, n_buckets, joins = 0, 0, goes_on
+        goes_on = False
         while bucket < high and n < GROUP:
             end = starts[bucket + 1]
             begins[n_buckets] = n
+            if joins:  # what earlier groups left of this bucket
+                entries[n] = sums + (bucket - low) * row_bytes
+                n += 1
+                joins = False
             while position < end and n < GROUP:
                 code = np.int64(codes[position]) - 2 * first
                 position += 1
                 if code >= 0:
-                    entries[n] = code
+                    entries[n] = points + (code >> 1) * row_bytes + (code & 1)
                     n += 1
             if n > begins[n_buckets]:
                 which[n_buckets] = bucket - low
@@ -112,53 +114,34 @@ def sum_buckets(
                 break
             bucket += 1
         begins[n_buckets] = n
-        source, side, partial = points, 0, has_partial
+        n_rows, n_done = 0, 0
         while n_buckets > 0:
-            target = rows[side]
-            n_pairs, n_copies, n_done, n_rows, kept = 0, 0, 0, 0, 0
+            n_pairs, kept, n = 0, 0, 0
             begin = begins[0]
             for k in range(n_buckets):
                 end = begins[k + 1]
-                begins[kept] = n_rows
-                joins = partial and k == 0
-                if end - begin == 1 and not joins:
+                if end - begin == 1:
                     done[0, n_done] = entries[begin]
-                    done[1, n_done] = 2 * which[k]
+                    done[1, n_done] = sums + which[k] * row_bytes
                     n_done += 1
                 else:
+                    begins[kept] = n
                     for i in range(begin, end - 1, 2):
-                        pairs[0, n_pairs] = entries[i]
-                        pairs[1, n_pairs] = entries[i + 1]
-                        pairs[2, n_pairs] = 2 * n_rows
+                        pairs[2 * n_pairs] = entries[i]
+                        pairs[2 * n_pairs + 1] = entries[i + 1]
+                        entries[n] = rows + (n_rows + n_pairs) * row_bytes
                         n_pairs += 1
-                        nexts[n_rows] = 2 * n_rows
-                        n_rows += 1
-                    if (end - begin) % 2 == 1:
-                        copies[0, n_copies] = entries[end - 1]
-                        copies[1, n_copies] = 2 * n_rows
-                        n_copies += 1
-                        nexts[n_rows] = 2 * n_rows
-                        n_rows += 1
-                    if joins:  # what earlier groups left of this bucket
-                        partial_at[0] = 2 * which[k]
-                        partial_at[LANES] = 2 * n_rows
-                        _copy_points(F, into, partial_at, target, partial_at[LANES:], 1)
-                        nexts[n_rows] = 2 * n_rows
-                        n_rows += 1
+                        n += 1
+                    if (end - begin) & 1:
+                        entries[n] = entries[end - 1]
+                        n += 1
                     which[kept] = which[k]
                     kept += 1
                 begin = end
-            begins[kept] = n_rows
+            begins[kept] = n
             if n_pairs > 0:
-                for i in range(3):
-                    _pad(pairs[i], n_pairs)
-                for at in range(0, n_pairs, BATCH):
-                    count = min(BATCH, n_pairs - at)
-                    add_pairs(
-                        F, source, pairs[0], pairs[1], at, count, target, pairs[2], scratch, special
-                    )
-            _copy_points(F, source, copies[0], target, copies[1], n_copies)
-            _copy_points(F, source, done[0], into, done[1], n_done)
-            entries, nexts = nexts, entries
-            source, side, partial, n_buckets = target, 1 - side, False, kept
-        has_partial = goes_on
+                add_all_pairs(F, pairs, n_pairs, rows, n_rows, batch)
+            n_rows += n_pairs
+            n_buckets = kept
+        if n_done > 0:
+            _copy_points(F, done, n_done)

@@ -1,14 +1,13 @@
-"""Multi-scalar multiplication on vectors: affine buckets, eight additions at a time.
+"""Multi-scalar multiplication on vectors: affine additions, eight at a time, from end to end.
 
     digits    signed windows, as `cpu/msm.py` cuts them; sorted by bucket once for all queries
-    task      some buckets of one window: summed by pairwise trees (`bucket_tree`), then
-              Σ_b b·bucket[b] by running sums, eight segments of buckets side by side
-    at the end  the lanes of all tasks, and Horner's rule, on scalars
+    task      N = 2^m neighbouring buckets of one window: summed by pairwise trees (`bucket_tree`),
+              then by the bits of their numbers (`bucket_weights`)
+    at the end  a few doublings a task, and Horner's rule over the windows, on scalars
 
-    lane l has buckets l·m + 1 … (l + 1)·m:   running = Σ S_b,  total = Σ (b − l·m)·S_b
-    Σ_b b·S_b = Σ_l total_l + l·m·running_l
+    Σ_j (low + j)·S_j = low·S + Σ_k 2^k·O_k      S the sum of all, O_k of those with bit k
 
-The running sums use the complete addition, which has no branches. The twin is `cpu/msm.py`.
+The twin is `cpu/msm.py`.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ import numpy as np
 from numba import int64, uint32
 from numpy.typing import NDArray
 
-from snarkcuda.cpu.bucket_tree import sum_buckets
+from snarkcuda.cpu.bucket_tree import sum_buckets, tree_memory
+from snarkcuda.cpu.bucket_weights import weigh_buckets, weights_memory
 from snarkcuda.cpu.msm import signed_digits, window_bits
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
-from snarkcuda.curve.formulas import complete_add, xyzz_add, xyzz_double, xyzz_infinity
+from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
-from snarkcuda.field import arrays, ifma
+from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, zero
-from snarkcuda.field.naive import flatten, naive
 from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector import is_null, reduced
+from snarkcuda.field.vector import reduced
 from snarkcuda.field.vector_memory import (
     address_of,
+    aligned_address,
     broadcast_vector,
-    gather_points,
+    load_vector,
     store_vector,
 )
 from snarkcuda.field.vector_type import LANES
-from snarkcuda.field.words import is_zero, one_like, select, zero_like
-from snarkcuda.jit import kernel
+from snarkcuda.jit import formula, kernel
 
-BUCKET_COST = 2.5  # two complete additions in affine ones, measured
-MIN_WINDOW = 5  # with fewer bits there are fewer buckets than lanes to sum them
-_SUMS = 6  # X, Y, Z of the running sum and of the total
+BUCKET_COST = 2.2  # of a bucket, in additions: two, and its share of the scalars' work; measured
+TASKS = 16  # for each thread: the last ones end at about the same time
+LEAST_BUCKETS = 1 << 8  # of a task: fewer make small batches, each with an inversion
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,11 @@ class SortedDigits:
 
 
 def sorted_digits(
-    pool: Pool, scalars: U64Array, scalar_bits: int, stop: Stop | None = None
+    pool: Pool,
+    scalars: U64Array,
+    scalar_bits: int,
+    stop: Stop | None = None,
+    window: int | None = None,
 ) -> SortedDigits:
     """Cut scalars into digits and sort each window by |digit|; within a bucket indices ascend.
 
@@ -77,8 +80,9 @@ def sorted_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits; n < 2^31.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
+        window: bits of a digit, at most MAX_WINDOW; by default what is best for an MSM.
     """
-    window = window_bits(len(scalars), scalar_bits, BUCKET_COST, MIN_WINDOW)
+    window = window or window_bits(len(scalars), scalar_bits, BUCKET_COST)
     digits = signed_digits(pool, scalars, scalar_bits, stop, window)
     rows, n = digits.values.shape
     codes = np.empty((rows, n), dtype=np.uint32)
@@ -115,17 +119,18 @@ def msm_affine(
         return result
     rows, n_buckets = digits.codes.shape[0], 1 << (digits.window - 1)
     parts = 1
-    while rows * parts < 4 * pool.threads and n_buckets // (2 * parts) >= 8 * LANES:
+    while rows * parts < TASKS * pool.threads and n_buckets // parts > LEAST_BUCKETS:
         parts *= 2
     prime = prime_of(group.field)
-    b3 = [3 * c * ifma.radix(prime) % prime.modulus for c in flatten(naive(group.field, group.b))]
     leave = [prime.montgomery % prime.modulus, *[0] * (group.field.level - 1)]
-    constants = arrays.from_ints([*b3, *leave], prime.limbs)
-    sums = np.zeros((rows * parts, _SUMS, LANES, group.field.words), dtype=np.uint64)
+    constants = arrays.from_ints(leave, prime.limbs)
+    log_n = (n_buckets // parts).bit_length() - 1
+    shape = rows * parts, -(-(log_n + 1) // LANES) * LANES, 2 * group.field.words
+    sums = np.zeros(shape, dtype=np.uint64)
     codes, starts, first = digits.codes, digits.starts, digits.first
-    arguments = (group.field, points, codes, starts, first, parts, constants, sums)
+    arguments = (group.field, points, codes, starts, first, parts, log_n, constants, sums)
     pool.run(_task, rows * parts, *arguments, stop=stop)
-    _combine(group.field, sums, parts, n_buckets // parts, digits.window, result)
+    pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)
     return result
 
 
@@ -157,74 +162,53 @@ def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
 
 @kernel
 def _task(
-    tasks: Any, F: Any, points: Any, codes: Any, starts: Any, first: int, parts: int,
+    tasks: Any, F: Any, points: Any, codes: Any, starts: Any, first: int, parts: int, log_n: int,
     constants: Any, sums: Any,
 ) -> None:  # fmt: skip
-    n_buckets = (starts.shape[1] - 3) // parts
-    segment = n_buckets // LANES
-    source = address_of(points)
-    buckets = np.empty(16 * sums.shape[3] * n_buckets, dtype=np.uint8)
-    places = np.empty(LANES, dtype=np.int64)
-    b3, leave = broadcast_vector(F, constants, 0), broadcast_vector(F, constants, 1)
+    source, n = address_of(points), 1 << log_n
+    tree, weights = tree_memory(F), weights_memory(F, log_n)
+    buckets, leave = weights[0], broadcast_vector(F, constants, 0)
     task = claim(tasks)
     while task >= 0:
         row, part = task // parts, task % parts
         buckets[:] = 0
-        low = 1 + part * n_buckets
-        sum_buckets(tasks, F, source, codes[row], starts[row], first, low, low + n_buckets, buckets)
+        low = 1 + part * n
+        into = aligned_address(buckets)
+        sum_buckets(
+            tasks, F, source, codes[row], starts[row], first, low, low + n, into, tree
+        )
+        weigh_buckets(tasks, F, log_n, address_of(sums[task]), weights, tree)
         if stopped(tasks):
             return
-        nothing, one = zero_like(b3), one_like(b3)
-        rx, ry, rz = nothing, one, nothing
-        tx, ty, tz = nothing, one, nothing
-        rows = address_of(buckets)
-        for j in range(segment - 1, -1, -1):
-            for lane in range(LANES):
-                places[lane] = 2 * (lane * segment + j)
-            x, y = gather_points(F, rows, places, 0)
-            empty = is_null(x) & is_zero(y)
-            point = (x, select(empty, one, y), select(empty, nothing, one))
-            rx, ry, rz = complete_add((rx, ry, rz), point, b3)
-            tx, ty, tz = complete_add((tx, ty, tz), (rx, ry, rz), b3)
-        base = _SUMS * LANES * task
-        store_vector(F, sums, base, reduced(rx * leave))
-        store_vector(F, sums, base + LANES, reduced(ry * leave))
-        store_vector(F, sums, base + 2 * LANES, reduced(rz * leave))
-        store_vector(F, sums, base + 3 * LANES, reduced(tx * leave))
-        store_vector(F, sums, base + 4 * LANES, reduced(ty * leave))
-        store_vector(F, sums, base + 5 * LANES, reduced(tz * leave))
+        n_elements = 2 * sums.shape[1]
+        for i in range(task * n_elements, (task + 1) * n_elements, LANES):
+            store_vector(F, sums, i, reduced(load_vector(F, sums, i) * leave))
         task = claim(tasks)
 
 
 @kernel
-def _combine(F: Any, sums: Any, parts: int, n_buckets: int, c: int, result: Any) -> None:
-    segment = n_buckets // LANES
-    total = xyzz_infinity(zero(F))
+def _combine(F: Any, sums: Any, parts: int, log_n: int, c: int, result: Any) -> None:
+    nothing = xyzz_infinity(zero(F))
+    total, n_rows = nothing, sums.shape[1]
     for row in range(sums.shape[0] // parts - 1, -1, -1):
         for _ in range(c):
             total = xyzz_double(total)
-        for part in range(parts):
-            base = _SUMS * LANES * (row * parts + part)
-            for lane in range(LANES):
-                # x = X/Z, y = Y/Z:  X·Z/Z², Y·Z²/Z³
-                x, y, z = (
-                    load(F, sums, base + lane),
-                    load(F, sums, base + LANES + lane),
-                    load(F, sums, base + 2 * LANES + lane),
-                )
-                zz = z * z
-                running = (x * z, y * zz, zz, zz * z)
-                multiple, skipped = xyzz_infinity(z), part * n_buckets + lane * segment
-                for bit in range(c - 1, -1, -1):
-                    multiple = xyzz_double(multiple)
-                    if (skipped >> bit) & 1:
-                        multiple = xyzz_add(multiple, running)
-                total = xyzz_add(total, multiple)
-                x, y, z = (
-                    load(F, sums, base + 3 * LANES + lane),
-                    load(F, sums, base + 4 * LANES + lane),
-                    load(F, sums, base + 5 * LANES + lane),
-                )
-                zz = z * z
-                total = xyzz_add(total, (x * z, y * zz, zz, zz * z))
+        running, multiple = nothing, nothing  # Σ S and Σ part·S, over the parts from this one on
+        for part in range(parts - 1, -1, -1):
+            first = (row * parts + part) * n_rows
+            weighted = nothing
+            for k in range(log_n - 1, -1, -1):
+                weighted = xyzz_add_affine(xyzz_double(weighted), *_point(F, sums, first + k))
+            total = xyzz_add(total, weighted)
+            running = xyzz_add_affine(running, *_point(F, sums, first + log_n))
+            if part > 0:
+                multiple = xyzz_add(multiple, running)
+        for _ in range(log_n):
+            multiple = xyzz_double(multiple)
+        total = xyzz_add(xyzz_add(total, multiple), running)
     store_affine(F, result, 0, total)
+
+
+@formula
+def _point(F: Any, rows: Any, i: int) -> Any:
+    return load(F, rows, 2 * i), load(F, rows, 2 * i + 1)

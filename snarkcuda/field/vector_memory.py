@@ -3,7 +3,7 @@
     load, store       consecutive elements of an array, one a lane
     gather            elements at any indices of an array, one a lane
     broadcast         one element in every lane
-    points            affine points by codes, x and y
+    points            affine points by addresses, x and y
     limbs             the vector's own layout, L·lanes words a coefficient: for scratch memory
 
 Arrays hold elements as elsewhere, 64-bit words, at most 2p, here with R = 2^(52·L); elements are
@@ -229,43 +229,45 @@ def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offse
     return vector(F, array, indices, types.intp, types.intp), codegen
 
 
-def _code_pointers(
-    context: Any, builder: Builder, sig: Any, args: Any, size: int, count: int
-) -> tuple[list[Any], list[Any]]:
-    """Pointers to the rows of `codes[at] >> 1` …, and the codes; args are rows, codes, at."""
-    data = data_of(context, builder, sig[0], args[0])
-    places = data_of(context, builder, sig[1], args[1])
-    pointers, codes = [], []
+def _addresses(
+    context: Any, builder: Builder, kind: Any, array: Any, at: Any, step: Any, count: int
+) -> list[Any]:
+    """The words at, at + step, … of an int64 array."""
+    data, words = data_of(context, builder, kind, array), []
     for lane in range(count):
-        at = builder.mul(builder.add(args[2], ir.Constant(I64, lane)), ir.Constant(I64, 8))
-        code = builder.load(pointer_at(builder, places, at, I64))
-        row = builder.lshr(code, ir.Constant(I64, 1))
-        pointers.append(builder.gep(data, [builder.mul(row, ir.Constant(I64, size))]))
-        codes.append(code)
-    return pointers, codes
+        place = builder.add(at, builder.mul(step, ir.Constant(I64, lane)))
+        words.append(builder.load(pointer_at(builder, data, builder.shl(place, _THREE), I64)))
+    return words
+
+
+_ONE, _THREE = ir.Constant(I64, 1), ir.Constant(I64, 3)
+
+
+def _row(builder: Builder, address: Any) -> Any:
+    """Pointer to a point's bytes, the sign in the lowest bit left out."""
+    return builder.inttoptr(builder.and_(address, ir.Constant(I64, -2)), I8.as_pointer())
 
 
 @intrinsic
-def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
-    """Points codes[at], codes[at + 1], … of an array of affine points, one a lane: (x, y).
+def gather_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) -> Any:
+    """The affine points at addresses[at], addresses[at + step], …, one a lane: (x, y), y loose.
 
-    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array. y is loose.
+    An address is even, plus 1 where the point is to be negated; `addresses` is an int64 array.
     """
     vector = VectorType(F.field, STORED)
     signed = vector.bounded(STORED, 2)
     words_each = F.field.words
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointers, numbers = _code_pointers(
-            context, builder, sig.args[1:], args[1:], 16 * words_each, vector.count
-        )
+        numbers = _addresses(context, builder, sig.args[1], *args[1:], vector.count)
+        pointers = [_row(builder, number) for number in numbers]
         vectors = _load_words(builder, pointers, 2 * words_each)
         x, y = (
             _coefficients(builder, F.field, vectors[i : i + words_each]) for i in (0, words_each)
         )
         signs = ir.Constant(ir.VectorType(ir.IntType(1), vector.count), ir.Undefined)
-        for lane, code in enumerate(numbers):
-            sign = builder.trunc(code, ir.IntType(1))
+        for lane, number in enumerate(numbers):
+            sign = builder.trunc(number, ir.IntType(1))
             signs = builder.insert_element(signs, sign, ir.Constant(ir.IntType(32), lane))
         prime = prime_of(F.field)
         zero = ifma.constant(prime, vector.count, 0)
@@ -281,44 +283,61 @@ def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
         both = [join(builder, vector, x), join(builder, signed, y)]
         return context.make_tuple(builder, sig.return_type, both)
 
-    return types.Tuple((vector, signed))(F, rows, codes, types.intp), codegen
+    result = types.Tuple((vector, signed))
+    return result(F, addresses, types.intp, types.intp), codegen
 
 
 @intrinsic
-def prefetch_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
+def prefetch_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) -> Any:
     """Ask for the memory that `gather_points` of the same arguments will read; a hint, no load."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        size = 16 * F.field.words
-        pointers, _ = _code_pointers(context, builder, sig.args[1:], args[1:], size, LANES)
-        i32, i8p = ir.IntType(32), I8.as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [i8p, i32, i32, i32])
-        name = "llvm.prefetch.p0"
+        i32, name = ir.IntType(32), "llvm.prefetch.p0"
+        kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        for pointer in pointers:
-            for line in range(0, size, 64):
-                address = pointer_at(builder, pointer, line, I8)
+        for number in _addresses(context, builder, sig.args[1], *args[1:], LANES):
+            for line in range(0, 16 * F.field.words, LINE):
+                address = pointer_at(builder, _row(builder, number), line, I8)
                 builder.call(function, [address, *(ir.Constant(i32, x) for x in (0, 3, 1))])
         return context.get_dummy_value()
 
-    return types.void(F, rows, codes, types.intp), codegen
+    return types.void(F, addresses, types.intp, types.intp), codegen
 
 
 @intrinsic
-def scatter_points(context: Any, F: Any, rows: Any, codes: Any, at: Any, x: Any, y: Any) -> Any:
-    """Write the lanes as points codes[at] >> 1, codes[at + 1] >> 1, …; x, y are at most 2p."""
+def scatter_points(context: Any, F: Any, addresses: Any, at: Any, x: Any, y: Any) -> Any:
+    """Write the lanes as the points at addresses[at], addresses[at + 1], …; x, y at most 2p."""
     if max(x.k, y.k) > STORED:
         return None
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        pointers, _ = _code_pointers(
-            context, builder, sig.args[1:4], args[1:4], 16 * F.field.words, x.count
-        )
-        vectors = [*_words(builder, x, args[4]), *_words(builder, y, args[5])]
-        _store_words(builder, pointers, vectors)
+        numbers = _addresses(context, builder, sig.args[1], args[1], args[2], _ONE, x.count)
+        _store_points(builder, [_row(builder, number) for number in numbers], sig, args)
         return context.get_dummy_value()
 
-    return types.void(F, rows, codes, types.intp, x, y), codegen
+    return types.void(F, addresses, types.intp, x, y), codegen
+
+
+@intrinsic
+def store_points(context: Any, F: Any, address: Any, index: Any, x: Any, y: Any) -> Any:
+    """Write the lanes as points index, index + 1, … of the rows at an address; x, y at most 2p."""
+    if max(x.k, y.k) > STORED:
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        size = 16 * F.field.words
+        start = builder.add(args[1], builder.mul(args[2], ir.Constant(I64, size)))
+        rows = (builder.add(start, ir.Constant(I64, size * lane)) for lane in range(x.count))
+        _store_points(builder, [_row(builder, row) for row in rows], sig, args)
+        return context.get_dummy_value()
+
+    return types.void(F, types.int64, types.intp, x, y), codegen
+
+
+def _store_points(builder: Builder, pointers: list[Any], sig: Any, args: Any) -> None:
+    """The last two arguments of a word, as points."""
+    x, y = (_words(builder, sig.args[i], args[i]) for i in (3, 4))
+    _store_words(builder, pointers, [*x, *y])
 
 
 @intrinsic
