@@ -21,7 +21,6 @@ from snarkcuda.cpu.batch_add import AHEAD, BATCH, add_pairs, batch_memory
 from snarkcuda.cpu.pool import stopped
 from snarkcuda.field.vector_memory import (
     LINE,
-    address_of,
     aligned_address,
     gather_points,
     scatter_points,

@@ -174,9 +174,7 @@ def _task(
         buckets[:] = 0
         low = 1 + part * n
         into = aligned_address(buckets)
-        sum_buckets(
-            tasks, F, source, codes[row], starts[row], first, low, low + n, into, tree
-        )
+        sum_buckets(tasks, F, source, codes[row], starts[row], first, low, low + n, into, tree)
         weigh_buckets(tasks, F, log_n, address_of(sums[task]), weights, tree)
         if stopped(tasks):
             return

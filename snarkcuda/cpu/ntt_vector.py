@@ -18,6 +18,7 @@ Source: Bailey 1990 (transforms by tiles).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +72,7 @@ class VectorTables:
     scale: U64Array
 
 
-def vector_tables(
-    pool: Pool, field: PrimeField, log_n: int, root: int, shift: int
-) -> VectorTables:
+def vector_tables(pool: Pool, field: PrimeField, log_n: int, root: int, shift: int) -> VectorTables:
     """The tables of the 2^log_n ≥ 64 powers of `root`, and of their coset by `shift`."""
     p = field.modulus
     inverse = pow(root, -1, p)
@@ -132,9 +131,7 @@ def _scale(pool: Pool, field: PrimeField, log_n: int, shift: int) -> U64Array:
     ]
     lows = [pow(shift, _reverse(i, low) << (bits - low), p) for i in range(1 << low)]
     over_n = pow(1 << log_n, -1, p)
-    highs = [
-        pow(shift, _reverse(i, bits - low), p) * over_n % p for i in range(1 << (bits - low))
-    ]
+    highs = [pow(shift, _reverse(i, bits - low), p) * over_n % p for i in range(1 << (bits - low))]
     tables = (_elements(field, values) for values in (in_square, lows, highs))
     pool.run(_fill_scale, len(highs), field, *tables, out)
     return out
@@ -162,12 +159,12 @@ def to_coset_vectors(
         n_tasks = (1 << (log_n - upper + lower)) // (LANES * _TILES)
         pool.run(_wide, n_tasks, field, flat, roots, log_n, upper, lower, forward, stop=stop)
 
-    for lower, upper in zip(spans[-2::-1], spans[:0:-1], strict=True):
+    for lower, upper in reversed(list(itertools.pairwise(spans))):
         wide(upper, lower, False)
     arguments = tables.inverse_roots, tables.scale, tables.roots, tables.eighths
     n_blocks = len(x) << (log_n - log_block)
     pool.run(_blocks, n_blocks, field, flat, *arguments, log_n, log_block, stop=stop)
-    for lower, upper in zip(spans, spans[1:], strict=False):
+    for lower, upper in itertools.pairwise(spans):
         wide(upper, lower, True)
 
 
@@ -175,9 +172,7 @@ def to_coset_vectors(
 
 
 @kernel
-def _fill_roots(
-    tasks: Any, F: Any, starts: Any, steps: Any, first: Any, out: Any
-) -> None:
+def _fill_roots(tasks: Any, F: Any, starts: Any, steps: Any, first: Any, out: Any) -> None:
     task = claim(tasks)
     while task >= 0:
         value, step = load_vector(F, starts, LANES * task), broadcast_vector(F, steps, task)

@@ -13,8 +13,8 @@ subtraction afterwards:
 
     (a·b + m·p)/R ≤ (ka·kb·p²)/R + p ≤ 2p         where ka·kb ≤ R/p
 
-Limbs are *carried*, each in 0 … 2^52 − 1, or *loose*: signed, at most units·2^52 in size, though the
-value as a whole is not negative. Sums and products are loose; products, tests and memory want
+Limbs are *carried*, each in 0 … 2^52 − 1, or *loose*: signed, at most units·2^52 in size, though
+the value as a whole is not negative. Sums and products are loose; products, tests and memory want
 carried limbs. A product is first a *wide* value of 2L loose columns, at most kw·p² as a whole; sums
 of products are added up wide and reduced once.
 
@@ -127,9 +127,7 @@ def shrink(
         least = ((m * field.modulus) >> (WIDTH * (n - 1))) + units + 2
         large = builder.icmp_signed(">=", a[-1], splat(lanes, least))
         multiple = constant(field, lanes, m * field.modulus)
-        a = [
-            builder.select(large, builder.sub(x, y), x) for x, y in zip(a, multiple, strict=True)
-        ]
+        a = [builder.select(large, builder.sub(x, y), x) for x, y in zip(a, multiple, strict=True)]
         k, units = max(m + 1, k - m), units + 1
     return a, units
 

@@ -230,9 +230,10 @@ def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offse
 
 
 def _addresses(
-    context: Any, builder: Builder, kind: Any, array: Any, at: Any, step: Any, count: int
+    context: Any, builder: Builder, kind: Any, args: Any, step: Any, count: int
 ) -> list[Any]:
-    """The words at, at + step, … of an int64 array."""
+    """The words at, at + step, … of an int64 array; args are the array and at."""
+    array, at = args
     data, words = data_of(context, builder, kind, array), []
     for lane in range(count):
         place = builder.add(at, builder.mul(step, ir.Constant(I64, lane)))
@@ -259,7 +260,7 @@ def gather_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) -> A
     words_each = F.field.words
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        numbers = _addresses(context, builder, sig.args[1], *args[1:], vector.count)
+        numbers = _addresses(context, builder, sig.args[1], args[1:3], args[3], vector.count)
         pointers = [_row(builder, number) for number in numbers]
         vectors = _load_words(builder, pointers, 2 * words_each)
         x, y = (
@@ -295,7 +296,7 @@ def prefetch_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) ->
         i32, name = ir.IntType(32), "llvm.prefetch.p0"
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        for number in _addresses(context, builder, sig.args[1], *args[1:], LANES):
+        for number in _addresses(context, builder, sig.args[1], args[1:3], args[3], LANES):
             for line in range(0, 16 * F.field.words, LINE):
                 address = pointer_at(builder, _row(builder, number), line, I8)
                 builder.call(function, [address, *(ir.Constant(i32, x) for x in (0, 3, 1))])
@@ -311,7 +312,7 @@ def scatter_points(context: Any, F: Any, addresses: Any, at: Any, x: Any, y: Any
         return None
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        numbers = _addresses(context, builder, sig.args[1], args[1], args[2], _ONE, x.count)
+        numbers = _addresses(context, builder, sig.args[1], args[1:3], _ONE, x.count)
         _store_points(builder, [_row(builder, number) for number in numbers], sig, args)
         return context.get_dummy_value()
 
@@ -390,7 +391,7 @@ def limb_words(context: Any, F: Any) -> Any:
 
 @intrinsic
 def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
-    """Vector `index` of scratch memory (uint64), written by `store_limbs`; of the type of `like`."""
+    """Vector `index` of scratch memory (uint64), of the type of `like`: see `store_limbs`."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)

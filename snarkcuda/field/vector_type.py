@@ -99,6 +99,8 @@ def carried(builder: Any, vector: VectorType, value: Any) -> Coefficients:
     return [ifma.carried(builder, x) for x in coefficients] if vector.units else coefficients
 
 
-@lower_cast(VectorType, VectorType)
 def _carry(context: Any, builder: Any, source: VectorType, target: VectorType, value: Any) -> Any:
     return join(builder, target, carried(builder, source, value))
+
+
+lower_cast(VectorType, VectorType)(_carry)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm_affine as module
-from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
-from snarkcuda.cpu.bucket_tree import GROUP
+from snarkcuda.cpu.batch_add import AHEAD, batch_memory
+from snarkcuda.cpu.bucket_tree import GROUP, add_all_pairs
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.msm import msm, signed_digits, window_bits
-from snarkcuda.cpu.msm_affine import BUCKET_COST, MIN_WINDOW, msm_affine, sorted_digits
+from snarkcuda.cpu.msm_affine import BUCKET_COST, msm_affine, sorted_digits
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BLS12_381, BN254, Group
@@ -23,8 +22,8 @@ from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field import ifma
 from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
 from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector_memory import limb_words
-from snarkcuda.field.vector_type import has_vectors
+from snarkcuda.field.vector_memory import address_of, word_count
+from snarkcuda.field.vector_type import LANES, has_vectors
 from snarkcuda.jit import kernel
 
 pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
@@ -55,10 +54,13 @@ def vector(pool: Pool, group: Group, points: U64Array) -> np.ndarray:
     return to_vector_form(pool, prime_of(group.field), points)
 
 
-def check(pool: Pool, group: Group, indices: list[int], scalars: list[int]) -> None:
+def check(
+    pool: Pool, group: Group, indices: list[int], scalars: list[int], window: int | None = None
+) -> None:
     """Σ kᵢ·(eᵢ·G) = (Σ kᵢ·eᵢ)·G."""
     points = multiples(group)[indices]
-    digits = sorted_digits(pool, from_ints(scalars, 4), group.order.bit_length())
+    bits = group.order.bit_length()
+    digits = sorted_digits(pool, from_ints(scalars, 4), bits, window=window)
     total = sum(k * exponent(i) for k, i in zip(scalars, indices, strict=True))
     generator = encode(group, [group.generator])[0]
     expected = linear_combination(group, [generator], [total])
@@ -70,18 +72,15 @@ def check(pool: Pool, group: Group, indices: list[int], scalars: list[int]) -> N
 
 
 @kernel
-def _words(F: Any) -> int:
-    return limb_words(F)
-
-
-@kernel
-def _add_all(
-    F: Any, source: Any, codes: Any, n: int, target: Any, scratch: Any, special: Any
-) -> None:
-    for first in range(0, n, BATCH):
-        count = min(BATCH, n - first)
-        left, right, results = codes[0], codes[1], codes[2]
-        add_pairs(F, source, left, right, first, count, target, results, scratch, special)
+def _add_all(F: Any, source: Any, codes: Any, n: int, target: Any) -> None:
+    """target[i] = source[codes[i, 0] >> 1] + source[codes[i, 1] >> 1], negated for odd codes."""
+    size = 16 * word_count(F)
+    pairs = np.zeros(2 * (n + 2 * LANES + AHEAD), dtype=np.int64)
+    for i in range(n):
+        for side in range(2):
+            code = codes[i, side]
+            pairs[2 * i + side] = address_of(source) + (code >> 1) * size + (code & 1)
+    add_all_pairs(F, pairs, n, address_of(target), 0, batch_memory(F))
 
 
 @groups
@@ -93,20 +92,14 @@ def test_pairs(group: Group, n: int, pool: Pool) -> None:
     pairs += [(rng.randrange(128), rng.randrange(128)) for _ in range(n)]
     pairs = pairs[-n:] if n < 9 else pairs[:n]
     signs = [(rng.randrange(2), rng.randrange(2)) for _ in pairs]
-    padded = -(-n // 8) * 8
-    codes = np.zeros((3, padded), dtype=np.int64)
-    for i in range(padded):
-        (a, b), (s, t) = pairs[min(i, n - 1)], signs[min(i, n - 1)]
-        codes[:, i] = 2 * a + s, 2 * b + t, 2 * min(i, n - 1)
+    codes = [[2 * a + s, 2 * b + t] for (a, b), (s, t) in zip(pairs, signs, strict=True)]
     points = multiples(group)
-    target = np.zeros((n, *points.shape[1:]), dtype=np.uint64)
-    scratch = np.empty(PARTS * BATCH // 8 * _words(group.field), dtype=np.uint64)
-    special = np.empty((BATCH // 8, 3), dtype=np.uint64)
+    target = np.zeros((n + LANES, *points.shape[1:]), dtype=np.uint64)
     source = vector(pool, group, points)
-    _add_all(group.field, source, codes, n, target.reshape(-1).view(np.uint8), scratch, special)
+    _add_all(group.field, source, np.array(codes, dtype=np.int64), n, target)
     prime = prime_of(group.field)
     factor = prime.montgomery * pow(ifma.radix(prime), -1, prime.modulus)
-    found = [x * factor % prime.modulus for x in to_ints(target)]
+    found = [x * factor % prime.modulus for x in to_ints(target[:n])]
     for i, ((a, b), (s, t)) in enumerate(zip(pairs, signs, strict=True)):
         total = exponent(a) * (-1) ** s + exponent(b) * (-1) ** t
         expected = points[total] if 0 <= total < 64 else None
@@ -156,14 +149,13 @@ def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> Non
     check(pool, group, indices, [SCALARS[scalars](group.order, i, rng) for i in range(n)])
 
 
-@pytest.mark.parametrize("window", range(5, 16))
-def test_every_window(window: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "window_bits", lambda *_: window)
+@pytest.mark.parametrize("window", range(1, 16))
+def test_every_window(window: int, pool: Pool) -> None:
     rng, r = random.Random(window), BN254.g1.order
     edges = [(1 << window - 1) % r, ((1 << window - 1) + 1) % r, (1 << window) - 1]
     scalars = edges + [sum(e << (window * k) for k in range(250 // window)) % r for e in edges]
     scalars += [rng.randrange(r) for _ in range(60)]
-    check(pool, BN254.g1, [rng.randrange(128) for _ in scalars], scalars)
+    check(pool, BN254.g1, [rng.randrange(128) for _ in scalars], scalars, window)
 
 
 @groups
@@ -215,9 +207,9 @@ def test_stopped_work_is_cancelled(pool: Pool) -> None:
 
 
 def test_window_grows_with_the_size() -> None:
-    windows = [window_bits(1 << k, 254, BUCKET_COST, MIN_WINDOW) for k in range(0, 24, 2)]
+    windows = [window_bits(1 << k, 254, BUCKET_COST) for k in range(0, 24, 2)]
     assert windows == sorted(windows)
-    assert (windows[0], windows[-1]) == (5, 15)
+    assert (windows[0], windows[-1]) == (2, 15)
 
 
 # --- vector form ---------------------------------------------------------------------------------

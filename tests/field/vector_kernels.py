@@ -9,6 +9,7 @@ import numpy as np
 from snarkcuda.field.vector import is_null, might_be_zero, reduced, shrunk
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
+    address_of,
     broadcast_vector,
     gather_points,
     gather_vector,
@@ -18,6 +19,7 @@ from snarkcuda.field.vector_memory import (
     scatter_points,
     store_limbs,
     store_vector,
+    word_count,
 )
 from snarkcuda.field.words import is_zero, mul_sub, one_like, select, sqr, zero_like
 from snarkcuda.jit import kernel
@@ -68,15 +70,19 @@ def tests(F: Any, a: Any, b: Any, masks: Any, out: Any) -> None:
 
 
 @kernel
-def memory(F: Any, a: Any, indices: Any, out: Any) -> None:
+def memory(F: Any, a: Any, codes: Any, out: Any) -> None:
     """Every way in and out: gathered, broadcast, through scratch memory, as points."""
-    store_vector(F, out, 0, gather_vector(F, a, indices, 0, 1))
+    store_vector(F, out, 0, gather_vector(F, a, codes, 0, 1))
     store_vector(F, out, 8, broadcast_vector(F, a, 3))
     scratch = np.empty(3 * limb_words(F), dtype=np.uint64)
     x = load_vector(F, a, 0)
     store_limbs(x, scratch, 2)
     store_vector(F, out, 16, load_limbs(x, scratch, 2))
-    px, py = gather_points(F, a, indices, 0)
+    size, rows = 16 * word_count(F), np.empty((2, 8), dtype=np.int64)
+    for i in range(8):  # codes 2·row + sign
+        rows[0, i] = address_of(a) + (codes[i] >> 1) * size + (codes[i] & 1)
+        rows[1, i] = address_of(out[40:]) + (codes[i] >> 1) * size
+    px, py = gather_points(F, rows[0], 0, 1)
     store_vector(F, out, 24, px)
-    store_vector(F, out, 32, py)
-    scatter_points(F, out[40:], indices, 0, px, py)
+    store_vector(F, out, 32, shrunk(py))
+    scatter_points(F, rows[1], 0, px, shrunk(py))
