@@ -28,6 +28,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,10 +135,18 @@ class KeyCache:
             }
             _write(temporary, json.dumps(header).encode(), arrays.values())
             os.replace(temporary, self.path)
+            self._remove_abandoned()
         except OSError as error:
             _warn(f"cannot keep the key cache {shown(self.path)}: {error.strerror or error}")
         finally:
             temporary.unlink(missing_ok=True)
+
+    def _remove_abandoned(self) -> None:
+        """What runs that were killed left behind, half written."""
+        for path in self.path.parent.glob(f".*{SUFFIX}.tmp"):
+            with suppress(OSError):
+                if path.stat().st_mtime < time.time() - 3600:
+                    path.unlink()
 
 
 def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int) -> KeyCache | None:

@@ -9,7 +9,7 @@ START = 80 << 20  # Python, numba and the kernels, before any key
 PER_ROW = (3 + 2 + 1) * 32 + 16  # a, b and c; tables; h; starts of the rows
 PER_ENTRY = 36  # of the matrices
 PER_WIRE = 32
-PER_POINT = 512  # of a block: its G2 point in vector form, digits and codes of all windows
+PER_POINT = 384  # of a block: its G2 point in vector form, digits and codes of all windows
 MIN_BLOCK, MAX_BLOCK = 1 << 12, 1 << 20  # smaller ones cost, larger ones gain nothing
 
 

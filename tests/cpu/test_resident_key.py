@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -205,6 +206,18 @@ def test_a_disk_that_takes_nothing(
         prove(key, tmp_path / "cache")
     assert len([w for w in caught if "key cache" in str(w.message)]) == 1
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_what_a_killed_run_left_behind(key: Path, tmp_path: Path) -> None:
+    """It goes once it is old; what another run may be writing stays."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    for name, age in ((".old.key.tmp", 7200), (".new.key.tmp", 60), ("other.tmp", 7200)):
+        (folder / name).touch()
+        os.utime(folder / name, (time.time() - age,) * 2)
+    prove(key, folder)
+    names = {path.name for path in folder.iterdir() if path.suffix == ".tmp"}
+    assert names == {".new.key.tmp", "other.tmp"}
 
 
 PROVE = """
