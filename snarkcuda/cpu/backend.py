@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakSet
 
 from snarkcuda.cpu import matvec, msm, msm_affine, ntt, resident_key
@@ -18,6 +18,7 @@ from snarkcuda.cpu.msm_blocks import PlainScalars, msm_blocks
 from snarkcuda.cpu.pool import Pool, Stop, submit
 from snarkcuda.cpu.resident_key import Query, ResidentKey
 from snarkcuda.field.arrays import U64Array
+from snarkcuda.formats.opening import FilePath
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
 
@@ -39,9 +40,16 @@ class CpuBackend:
         self.pool = Pool(threads)
         self._jobs: WeakSet[CpuJob] = WeakSet()
 
-    def load(self, key: ProvingKey, timeline: Timeline, **options: Any) -> ResidentKey:
-        """Make a key resident; options and errors are those of `resident_key.load`."""
-        return resident_key.load(self.pool, key, timeline, **options)
+    def load(
+        self,
+        key: ProvingKey,
+        timeline: Timeline,
+        two_adicity: int | None = None,
+        memory: int | None = None,
+        cache: FilePath | None = None,
+    ) -> ResidentKey:
+        """Make a key resident; arguments and errors are those of `resident_key.load`."""
+        return resident_key.load(self.pool, key, timeline, two_adicity, memory, cache)
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""

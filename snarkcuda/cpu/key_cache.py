@@ -139,7 +139,8 @@ class KeyCache:
         except OSError as error:
             _warn(f"cannot keep the key cache {shown(self.path)}: {error.strerror or error}")
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # a read-only file system refuses even what is not there
+                temporary.unlink()
 
     def _remove_abandoned(self) -> None:
         """What runs that were killed left behind, half written."""

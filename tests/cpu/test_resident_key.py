@@ -202,6 +202,8 @@ def test_a_disk_that_takes_nothing(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(key_cache, "_write", fails)
+    if code == errno.EROFS:  # which comes before ENOENT
+        monkeypatch.setattr(Path, "unlink", lambda *_, **__: fails(key, b"", []))
     with pytest.warns(UserWarning, match=f"cannot keep .*{os.strerror(code)}") as caught:
         prove(key, tmp_path / "cache")
     assert len([w for w in caught if "key cache" in str(w.message)]) == 1
