@@ -1,11 +1,9 @@
-"""What the benches share: whole processes measured, their medians, the machine, the record."""
+"""What the scripts share: whole processes measured, their medians, the record."""
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -15,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from snarkcuda.machine import processor_model, usable_processors
+from snarkcuda.bench.machine_line import dated, machine_line
+from snarkcuda.machine import usable_processors
 
 
 @dataclass(frozen=True)
@@ -66,23 +65,6 @@ def median(runs: list[Run]) -> dict[str, float]:
     }
 
 
-def machine() -> dict[str, str]:
-    import numba
-    import numpy
-
-    git = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return {
-        "cpu": processor_model() or "",
-        "threads": str(usable_processors()),
-        "load": " ".join(f"{x:.1f}" for x in os.getloadavg()),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numba": numba.__version__,
-        "numpy": numpy.__version__,
-        "revision": git.stdout.strip(),
-    }
-
-
 def summary(runs: list[Run]) -> dict[str, object]:
     """The medians and every single run."""
     return {"median": median(runs), "runs": [asdict(run) for run in runs]}
@@ -90,9 +72,8 @@ def summary(runs: list[Run]) -> dict[str, object]:
 
 def record(results: dict[str, Any], out: Path | None) -> dict[str, Any]:
     """The results with date and machine, printed and, if asked, written."""
-    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    whole = {"date": date, "machine": machine(), **results}
+    whole = {**dated(usable_processors()), **results}
     if out:
         out.write_text(json.dumps(whole, indent=1) + "\n")
-    print(", ".join(whole["machine"].values()))
+    print(machine_line(whole))
     return whole

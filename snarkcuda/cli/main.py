@@ -19,6 +19,7 @@ from typing import NoReturn
 import click
 
 from snarkcuda import __version__
+from snarkcuda.cli.bench import bench
 from snarkcuda.cli.cache import cache
 from snarkcuda.cli.check import check
 from snarkcuda.cli.doctor import doctor
@@ -46,7 +47,7 @@ def cli() -> None:
     """
 
 
-for command in (setup, prove, verify, check, export, info, generate, doctor, cache):
+for command in (setup, prove, verify, check, export, info, generate, bench, doctor, cache):
     cli.add_command(command)
 
 

@@ -117,7 +117,7 @@ class CpuJob:
             h = matvec.quotient_scalars(self._pool, key.matrices.field, x, self._stop)
             return self._digits(key, h)
 
-        n_bytes = 3 * key.tables.scale.nbytes
+        n_bytes = 3 * 8 * 4 * key.key.domain_size
         return self._start("quotient (6 NTTs)", n_bytes, operation)
 
     def msm(

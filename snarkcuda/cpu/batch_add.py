@@ -27,15 +27,18 @@ from snarkcuda.field.vector import is_null, might_be_zero, shrunk
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
     gather_points,
+    prefetch_points,
     load_limbs,
     scatter_points,
     store_limbs,
+    store_loose,
 )
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula
 
 BATCH = 1024  # pairs that share an inversion: scratch of 250 kB (G1, 254 bits) stays in the cache
+AHEAD = 32
 PARTS = 6  # vectors kept a pair between the passes
 
 
@@ -64,6 +67,8 @@ def add_pairs(
         at = first + LANES * v
         x1, y1 = gather_points(F, source, left, at)
         x2, y2 = gather_points(F, source, right, at)
+        prefetch_points(F, source, left, at + AHEAD)
+        prefetch_points(F, source, right, at + AHEAD)
         dx, dy = x2 - x1, y2 - y1
         special[v, 0] = uint64(0)
         special[v, 1] = uint64(0)
@@ -87,9 +92,9 @@ def add_pairs(
         store_limbs(dx, scratch, base + 1)
         store_limbs(dy, scratch, base + 2)
         store_limbs(x1, scratch, base + 3)
-        store_limbs(y1, scratch, base + 4)
+        store_loose(y1, scratch, base + 4)
         total = x1 + x2
-        store_limbs(total, scratch, base + 5)
+        store_loose(total, scratch, base + 5)
         product = product * dx
     rest = inverse(product)
     for v in range(n - 1, -1, -1):

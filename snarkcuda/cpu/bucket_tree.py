@@ -19,7 +19,9 @@ import numpy as np
 from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
 from snarkcuda.cpu.pool import stopped
 from snarkcuda.field.vector_memory import (
+    LINE,
     address_of,
+    aligned_address,
     gather_points,
     limb_words,
     scatter_points,
@@ -81,8 +83,13 @@ def sum_buckets(
     copies = np.empty((2, GROUP + LANES), dtype=np.int64)
     done = np.empty((2, GROUP + LANES), dtype=np.int64)
     row_bytes = 16 * word_count(F)
-    rows = np.empty((2, (GROUP // 2 + GROUP // 4 + LANES) * row_bytes), dtype=np.uint8)
-    scratch = np.empty(PARTS * (BATCH // LANES) * limb_words(F), dtype=np.uint64)
+    rows_memory = np.empty(
+        (2, (GROUP // 2 + GROUP // 4 + LANES) * row_bytes + LINE), dtype=np.uint8
+    )
+    rows = aligned_address(rows_memory[0]), aligned_address(rows_memory[1])
+    scratch_memory = np.empty(PARTS * (BATCH // LANES) * limb_words(F) + 8, dtype=np.uint64)
+    scratch = aligned_address(scratch_memory)
+    partial_at = np.empty(2 * LANES, dtype=np.int64)
     special = np.empty((BATCH // LANES, 3), dtype=np.uint64)
     into = address_of(sums)
 
@@ -109,7 +116,7 @@ def sum_buckets(
         begins[n_buckets] = n
         source, side, partial = points, 0, has_partial
         while n_buckets > 0:
-            target = address_of(rows[side])
+            target = rows[side]
             n_pairs, n_copies, n_done, n_rows, kept = 0, 0, 0, 0, 0
             begin = begins[0]
             for k in range(n_buckets):
@@ -135,9 +142,9 @@ def sum_buckets(
                         nexts[n_rows] = 2 * n_rows
                         n_rows += 1
                     if joins:  # what earlier groups left of this bucket
-                        at, to = which[k] * row_bytes, n_rows * row_bytes
-                        for byte in range(row_bytes):  # a slice's assignment compiles for seconds
-                            rows[side, to + byte] = sums[at + byte]
+                        partial_at[0] = 2 * which[k]
+                        partial_at[LANES] = 2 * n_rows
+                        _copy_points(F, into, partial_at, target, partial_at[LANES:], 1)
                         nexts[n_rows] = 2 * n_rows
                         n_rows += 1
                     which[kept] = which[k]

@@ -26,9 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.cpu.ntt_vector import MIN_LOG_N, to_coset_vectors
+from snarkcuda.cpu.ntt_vector import (
+    MIN_LOG_N,
+    VectorTables,
+    to_coset_vectors,
+    vector_tables,
+)
 from snarkcuda.cpu.pool import Pool, Stop, claim
-from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, store
@@ -77,20 +81,18 @@ class Domain:
 
 @dataclass(frozen=True)
 class Tables:
-    """Powers that the transforms of one domain read: Montgomery, or vector form, uint64 (…, limbs).
+    """Powers that the transforms of one domain read: Montgomery, uint64 (…, limbs).
 
     Attributes:
         domain: the domain.
         roots, inverse_roots: ωⁱ and ω⁻ⁱ, i < n/2.
         scale: gⁱ/n at the bit reversal of i, i < n.
-        vectors: in vector form, for `ntt_vector`.
     """
 
     domain: Domain
     roots: U64Array
     inverse_roots: U64Array
     scale: U64Array
-    vectors: bool
 
 
 def domain_of_size(field: PrimeField, n: int, two_adicity: int | None = None) -> Domain:
@@ -99,22 +101,19 @@ def domain_of_size(field: PrimeField, n: int, two_adicity: int | None = None) ->
     return Domain(field, n.bit_length() - 1, adicity)
 
 
-def tables(pool: Pool, domain: Domain, vectors: bool = False) -> Tables:
+def tables(pool: Pool, domain: Domain, vectors: bool = False) -> Tables | VectorTables:
     """Compute a domain's tables, once for each key; for `ntt_vector`, if asked and it can."""
+    if vectors and domain.log_n >= MIN_LOG_N:
+        return vector_tables(pool, domain.field, domain.log_n, domain.root, domain.shift)
     p = domain.field.modulus
     half = domain.n // 2
     over_n = pow(domain.n, -1, p)
-    powers = (
+    return Tables(
+        domain,
         _powers(pool, domain.field, domain.root, 1, half, 0),
         _powers(pool, domain.field, pow(domain.root, -1, p), 1, half, 0),
         _powers(pool, domain.field, domain.shift, over_n, domain.n, domain.log_n),
     )
-    vectors = vectors and domain.log_n >= MIN_LOG_N
-    roots, inverse_roots, scale = (
-        to_vector_form(pool, domain.field, table).view(np.uint64) if vectors else table
-        for table in powers
-    )
-    return Tables(domain, roots, inverse_roots, scale, vectors)
 
 
 def _powers(
@@ -135,7 +134,9 @@ def _powers(
     return table
 
 
-def to_coset(pool: Pool, tables: Tables, x: U64Array, stop: Stop | None = None) -> None:
+def to_coset(
+    pool: Pool, tables: Tables | VectorTables, x: U64Array, stop: Stop | None = None
+) -> None:
     """Replace evaluations on the domain by evaluations on its coset, in place.
 
     Args:
@@ -144,11 +145,10 @@ def to_coset(pool: Pool, tables: Tables, x: U64Array, stop: Stop | None = None) 
         x: uint64 (k, n, limbs), k polynomials side by side, Montgomery.
         stop: ends the work early with `Cancelled`; x is then garbage.
     """
-    field, log_n = tables.domain.field, tables.domain.log_n
-    if tables.vectors:
-        powers = tables.roots, tables.inverse_roots, tables.scale
-        to_coset_vectors(pool, field, log_n, *powers, x, stop)
+    if isinstance(tables, VectorTables):
+        to_coset_vectors(pool, tables, x, stop)
         return
+    field, log_n = tables.domain.field, tables.domain.log_n
     k = x.shape[0]
     log_block = min(_LOG_BLOCK, log_n)
     n_blocks = k << (log_n - log_block)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from snarkcuda.cpu import key_cache, matvec, ntt
 from snarkcuda.cpu.memory_plan import block_size
-from snarkcuda.cpu.ntt_vector import MIN_LOG_N
+from snarkcuda.cpu.ntt_vector import MIN_LOG_N, VectorTables
 from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_points import points_in_vector_form
@@ -78,7 +78,7 @@ class ResidentKey:
     vectors: bool
     block: int
     matrices: matvec.Matrices
-    tables: ntt.Tables
+    tables: ntt.Tables | VectorTables
     a_query: Query
     b_g1_query: Query
     b_g2_query: Query
@@ -199,8 +199,11 @@ def _of_arrays(
         return {k[len(prefix) :]: v for k, v in found.items() if k.startswith(prefix)}
 
     matrices = matvec.Matrices(key.curve.fr, key.domain_size, **part("matrices."))
-    in_vectors = vectors and domain.log_n >= MIN_LOG_N
-    tables = ntt.Tables(domain, vectors=in_vectors, **part("tables."))
+    tables: ntt.Tables | VectorTables
+    if vectors and domain.log_n >= MIN_LOG_N:
+        tables = VectorTables(domain.field, domain.log_n, **part("tables."))
+    else:
+        tables = ntt.Tables(domain, **part("tables."))
     queries = {
         name: Query(
             group,

@@ -13,10 +13,10 @@ subtraction afterwards:
 
     (a·b + m·p)/R ≤ (ka·kb·p²)/R + p ≤ 2p         where ka·kb ≤ R/p
 
-Between operations limbs are carried: each below 2^52. A product is a *wide* value of 2L columns
-that are not carried and may be negative, at most kw·p² as a whole and never negative as a whole;
-sums of products are added up wide and reduced once. A column gathers at most 2·L halves a product
-and 2·L more in the reduction: far from 63 bits.
+Limbs are *carried*, each in 0 … 2^52 − 1, or *loose*: signed, at most units·2^52 in size, though the
+value as a whole is not negative. Sums and products are loose; products, tests and memory want
+carried limbs. A product is first a *wide* value of 2L loose columns, at most kw·p² as a whole; sums
+of products are added up wide and reduced once.
 
 The instructions are AVX-512 IFMA's (8 lanes; 4 lanes need AVX-512VL besides). LLVM ends the process
 if it meets them without the feature, see `vector_type.has_vectors`. Sources: Gueron and Krasnov,
@@ -53,7 +53,7 @@ def radix(field: PrimeField) -> int:
 
 
 def slack(field: PrimeField) -> int:
-    """⌊R/p⌋: the largest k, and the largest Σ ka·kb of one reduction."""
+    """⌊R/p⌋: the largest k."""
     return radix(field) // field.modulus
 
 
@@ -65,6 +65,11 @@ def splat(lanes: int, word: int) -> Value:
 def constant(field: PrimeField, lanes: int, raw: int, count: int | None = None) -> Limbs:
     """The limbs of `raw`, which is stored as it stands, in every lane."""
     return [splat(lanes, limb) for limb in limbs_of(raw, count or limb_count(field), WIDTH)]
+
+
+def product_units(field: PrimeField) -> int:
+    """Units of a product's limbs: columns of four wide products, and the reduction's 2·L halves."""
+    return 12 * limb_count(field)
 
 
 def _lanes(x: Value) -> int:
@@ -97,31 +102,44 @@ def carried(builder: Builder, columns: Sequence[Value]) -> Limbs:
 
 
 def add(builder: Builder, a: Limbs, b: Limbs) -> Limbs:
-    """a + b ≤ (ka + kb)·p."""
-    return carried(builder, [builder.add(x, y) for x, y in zip(a, b, strict=True)])
+    """a + b ≤ (ka + kb)·p, loose."""
+    return [builder.add(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def sub(builder: Builder, field: PrimeField, a: Limbs, b: Limbs, kb: int) -> Limbs:
-    """a − b + kb·p ≤ (ka + kb)·p."""
+    """a − b + kb·p ≤ (ka + kb)·p, loose."""
     multiple = constant(field, _lanes(a[0]), kb * field.modulus)
-    columns = [builder.add(builder.sub(x, y), z) for x, y, z in zip(a, b, multiple, strict=True)]
-    return carried(builder, columns)
+    return [builder.add(builder.sub(x, y), z) for x, y, z in zip(a, b, multiple, strict=True)]
 
 
-def subtract_once(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Limbs:
-    """a − k·p unless that is negative: ≤ k·p for a ≤ 2k·p, and below p for k = 1, a < 2p."""
-    multiple = constant(field, _lanes(a[0]), k * field.modulus)
+def shrink(
+    builder: Builder, field: PrimeField, a: Limbs, k: int, units: int, target: int
+) -> tuple[Limbs, int]:
+    """From ≤ k·p to ≤ target·p, target ≥ 2: the limbs, loose, and their units.
+
+    m·p is taken away where the highest limb alone shows that a ≥ m·p. The others hide at most
+    e = (2·units + 2)·2^(52(L−1)) < p, so that the rest is ≤ max(m·p + e, (k − m)·p).
+    """
+    n, lanes = limb_count(field), _lanes(a[0])
+    while k > target:
+        m = k // 2
+        assert (2 * units + 2) << (WIDTH * (n - 1)) < field.modulus
+        least = ((m * field.modulus) >> (WIDTH * (n - 1))) + units + 2
+        large = builder.icmp_signed(">=", a[-1], splat(lanes, least))
+        multiple = constant(field, lanes, m * field.modulus)
+        a = [
+            builder.select(large, builder.sub(x, y), x) for x, y in zip(a, multiple, strict=True)
+        ]
+        k, units = max(m + 1, k - m), units + 1
+    return a, units
+
+
+def subtract_p(builder: Builder, field: PrimeField, a: Limbs) -> Limbs:
+    """a − p unless that is negative, exactly: carried, and below p for a < 2p."""
+    multiple = constant(field, _lanes(a[0]), field.modulus)
     less = carried(builder, [builder.sub(x, y) for x, y in zip(a, multiple, strict=True)])
     negative = builder.icmp_signed("<", less[-1], splat(_lanes(a[0]), 0))
     return [builder.select(negative, x, y) for x, y in zip(a, less, strict=True)]
-
-
-def shrink(builder: Builder, field: PrimeField, a: Limbs, k: int, target: int = 2) -> Limbs:
-    """From ≤ k·p to ≤ target·p, a conditional subtraction for each halving."""
-    while k > target:
-        k = max(target, -(-k // 2))
-        a = subtract_once(builder, field, a, k)
-    return a
 
 
 def is_zero(builder: Builder, field: PrimeField, a: Limbs, k: int) -> Value:
@@ -201,25 +219,57 @@ def wide_lift(builder: Builder, field: PrimeField, x: Limbs, k: int) -> Limbs:
     return wide_add(builder, x, constant(field, _lanes(x[0]), k * field.modulus**2, len(x)))
 
 
-def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
-    """x/R mod p, at most 2p, for a wide x ≤ ⌊R/p⌋·p².
+def short_multiple(field: PrimeField) -> tuple[int, int]:
+    """(k, s): k·p = s modulo 2^52 with s = 1 or −1, whichever makes k smaller: k < 2^51."""
+    k = pow(field.modulus, -1, 1 << WIDTH)
+    return min((k, 1), ((1 << WIDTH) - k, -1))
 
-    Row i adds q·p·2^(52i) with q = −x_i/p mod 2^52, so that column i becomes a multiple of 2^52.
+
+def product_slack(field: PrimeField) -> int:
+    """The largest Σ ka·kb of one reduction, which leaves at most 2p: see `reduce`."""
+    k, _ = short_multiple(field)
+    return radix(field) * ((1 << WIDTH) - k) // (field.modulus << WIDTH)
+
+
+def reduce(builder: Builder, field: PrimeField, columns: Limbs) -> Limbs:
+    """x/R mod p, at most 2p, loose, for a wide 0 ≤ x ≤ product_slack·p².
+
+    Row i adds a multiple of p that makes column i a multiple of 2^52, whose carry moves on:
+
+        rows 0 … L − 2    q·k·p with k·p = s + 2^52·M: q = −s·x_i, so that no product finds q and
+                          none cancels x_i; together at most (k/2^52)·p after the division by R
+        row L − 1         q·p with q = −x_i/p: at most p
+
+    x/R + (k/2^52)·p + p ≤ 2p is what `product_slack` says. The short rows break the chain of
+    products that a row's q waits for: half the latency. Source: the idea of a modulus that is ±1
+    modulo the radix goes back to Lenstra 1998 and Hars 2004, here by a multiple of any p.
     """
     n, lanes = limb_count(field), _lanes(columns[0])
+    zero, shift = splat(lanes, 0), splat(lanes, WIDTH)
+    ones = splat(lanes, (1 << WIDTH) - 1)
+    k, sign = short_multiple(field)
+    multiple = constant(field, lanes, (k * field.modulus - sign) >> WIDTH)
+    t = list(columns)
+    for i in range(n - 1):
+        if sign < 0:  # x_i − (x_i mod 2^52)
+            q, total = t[i], t[i]
+        else:  # x_i + (−x_i mod 2^52)
+            q, total = builder.sub(zero, t[i]), builder.add(t[i], ones)
+        t[i + 1] = builder.add(t[i + 1], builder.ashr(total, shift))
+        for j in range(n):
+            t[i + j + 1] = _madd(builder, "l", t[i + j + 1], multiple[j], q)
+        for j in range(n):
+            t[i + j + 2] = _madd(builder, "h", t[i + j + 2], multiple[j], q)
     modulus = constant(field, lanes, field.modulus)
     factor = splat(lanes, -pow(field.modulus, -1, 1 << WIDTH) % (1 << WIDTH))
-    zero, shift = splat(lanes, 0), splat(lanes, WIDTH)
-    t = list(columns)
-    for i in range(n):
-        q = _madd(builder, "l", zero, t[i], factor)
-        t[i] = _madd(builder, "l", t[i], modulus[0], q)
-        for j in range(1, n):
-            t[i + j] = _madd(builder, "l", t[i + j], modulus[j], q)
-        for j in range(n):
-            t[i + j + 1] = _madd(builder, "h", t[i + j + 1], modulus[j], q)
-        t[i + 1] = builder.add(t[i + 1], builder.ashr(t[i], shift))
-    return carried(builder, t[n:])
+    q = _madd(builder, "l", zero, t[n - 1], factor)
+    # Column n − 1 and the low half of p₀·q cancel: what is left is the column, rounded up.
+    t[n] = builder.add(t[n], builder.ashr(builder.add(t[n - 1], ones), shift))
+    for j in range(1, n):
+        t[n - 1 + j] = _madd(builder, "l", t[n - 1 + j], modulus[j], q)
+    for j in range(n):
+        t[n + j] = _madd(builder, "h", t[n + j], modulus[j], q)
+    return t[n:]
 
 
 # --- between 52-bit limbs and 64-bit words -------------------------------------------------------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
@@ -27,17 +27,40 @@ from numba.extending import lower_builtin
 from snarkcuda.field import ifma, words
 from snarkcuda.field.element import register_word
 from snarkcuda.field.params import Field, PrimeField, prime_of
-from snarkcuda.field.vector_type import STORED, Coefficients, VectorType, join, split
+from snarkcuda.field.vector_type import (
+    STORED,
+    Coefficients,
+    VectorType,
+    carried,
+    join,
+    split,
+)
 
 # --- operators and words -------------------------------------------------------------------------
 
 Emit = Callable[..., Coefficients]
+_MOST_UNITS = 1 << 9
 
 
-def _define(symbol: Any, arity: int, bound: Callable[..., int], emit: Emit) -> None:
-    """Type `symbol` for `arity` vectors of one field, any k, and emit its code in place.
+class Operand(NamedTuple):
+    """A vector while code is emitted: limbs by coefficient, at most k·p, loose if units > 0."""
 
-    `bound(field, *k)` is the k of the result; `emit(builder, field, *(coefficients, k))` its limbs.
+    limbs: Coefficients
+    k: int
+    units: int
+
+
+def _define(
+    symbol: Any,
+    arity: int,
+    bound: Callable[..., int],
+    emit: Emit,
+    units: Callable[..., int] = lambda field, *units: 0,
+) -> None:
+    """Type `symbol` for `arity` vectors of one field, and emit its code in place.
+
+    `bound(field, *k)` and `units(field, *units)` are those of the result; `emit(builder, field,
+    *operands)` gives its limbs.
     """
 
     class Template(AbstractTemplate):  # type: ignore[misc]
@@ -47,12 +70,13 @@ def _define(symbol: Any, arity: int, bound: Callable[..., int], emit: Emit) -> N
             first = args[0]
             if any((a.field, a.count) != (first.field, first.count) for a in args):
                 return None
-            k = bound(prime_of(first.field), *(a.k for a in args))
-            return signature(first.bounded(k), *args)
+            prime = prime_of(first.field)
+            k, loose = bound(prime, *(a.k for a in args)), units(prime, *(a.units for a in args))
+            return signature(first.bounded(k, loose), *args)
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         operands = [
-            (split(builder, kind, value), kind.k)
+            Operand(split(builder, kind, value), kind.k, kind.units)
             for kind, value in zip(sig.args, args, strict=True)
         ]
         return join(builder, sig.return_type, emit(builder, sig.args[0].field, *operands))
@@ -61,15 +85,22 @@ def _define(symbol: Any, arity: int, bound: Callable[..., int], emit: Emit) -> N
     lower_builtin(symbol, *[VectorType] * arity)(lower)
 
 
-Operand = tuple[Coefficients, int]
+def _carried(builder: Any, operand: Operand) -> Operand:
+    """LLVM carries a value once, however often it is asked for."""
+    if not operand.units:
+        return operand
+    return Operand([ifma.carried(builder, limbs) for limbs in operand.limbs], operand.k, 0)
 
 
 def _shrink(builder: Any, field: Field, operand: Operand, target: int) -> Operand:
-    a, k = operand
-    if k <= target:
+    if operand.k <= target:
         return operand
-    prime = prime_of(field)
-    return [ifma.shrink(builder, prime, limbs, k, target) for limbs in a], target
+    prime, units = prime_of(field), 0
+    shrunk_limbs = []
+    for limbs in operand.limbs:
+        less, units = ifma.shrink(builder, prime, limbs, operand.k, operand.units, target)
+        shrunk_limbs.append(less)
+    return Operand(shrunk_limbs, target, units)
 
 
 def _fit(field: PrimeField, ks: Sequence[int], factor: int = 1) -> list[int]:
@@ -85,28 +116,42 @@ def _sum_bound(field: PrimeField, *ks: int) -> int:
     return sum(_fit(field, ks))
 
 
+def _sum_units(field: PrimeField, *units: int) -> int:
+    """One more for the multiple of p in a difference; carried first where it would be too many."""
+    total = sum(max(1, u) for u in units) + 1
+    return total if total <= _MOST_UNITS else len(units) + 1
+
+
+def _summands(builder: Any, field: Field, *operands: Operand) -> list[Operand]:
+    bounds = _fit(prime_of(field), [x.k for x in operands])
+    fitted = [_shrink(builder, field, x, k) for x, k in zip(operands, bounds, strict=True)]
+    if any(x is not y for x, y in zip(fitted, operands, strict=True)) or (
+        sum(max(1, x.units) for x in operands) + 1 > _MOST_UNITS
+    ):
+        return [_carried(builder, x) for x in fitted]
+    return fitted
+
+
 def _emit_add(builder: Any, field: Field, *operands: Operand) -> Coefficients:
-    bounds = _fit(prime_of(field), [k for _, k in operands])
-    (a, _), (b, _) = (_shrink(builder, field, x, k) for x, k in zip(operands, bounds, strict=True))
-    return [ifma.add(builder, x, y) for x, y in zip(a, b, strict=True)]
+    a, b = _summands(builder, field, *operands)
+    return [ifma.add(builder, x, y) for x, y in zip(a.limbs, b.limbs, strict=True)]
 
 
 def _emit_sub(builder: Any, field: Field, *operands: Operand) -> Coefficients:
-    bounds = _fit(prime_of(field), [k for _, k in operands])
-    (a, _), (b, kb) = (_shrink(builder, field, x, k) for x, k in zip(operands, bounds, strict=True))
-    return [ifma.sub(builder, prime_of(field), x, y, kb) for x, y in zip(a, b, strict=True)]
-
-
-def _emit_neg(builder: Any, field: Field, operand: Operand) -> Coefficients:
-    a, k = operand
+    a, b = _summands(builder, field, *operands)
     prime = prime_of(field)
-    zero = ifma.constant(prime, a[0][0].type.count, 0)
-    return [ifma.sub(builder, prime, zero, x, k) for x in a]
+    return [ifma.sub(builder, prime, x, y, b.k) for x, y in zip(a.limbs, b.limbs, strict=True)]
 
 
-_define(operator.add, 2, _sum_bound, _emit_add)
-_define(operator.sub, 2, _sum_bound, _emit_sub)
-_define(operator.neg, 1, lambda field, k: k, _emit_neg)
+def _emit_neg(builder: Any, field: Field, a: Operand) -> Coefficients:
+    prime = prime_of(field)
+    zero = ifma.constant(prime, _lanes_of(a), 0)
+    return [ifma.sub(builder, prime, zero, x, a.k) for x in a.limbs]
+
+
+_define(operator.add, 2, _sum_bound, _emit_add, _sum_units)
+_define(operator.sub, 2, _sum_bound, _emit_sub, _sum_units)
+_define(operator.neg, 1, lambda field, k: k, _emit_neg, _sum_units)
 
 
 # --- products: wide values, added up and reduced once --------------------------------------------
@@ -121,68 +166,80 @@ def _wide_factor(field: Field) -> int:
 
 def _wide_mul(builder: Any, field: Field, a: Operand, b: Operand) -> Wide:
     """a·b. In Fp2: c0 = a0·b0 − a1·b1, c1 = (a0 + a1)·(b0 + b1) − a0·b0 − a1·b1 (Karatsuba)."""
-    (a_parts, ka), (b_parts, kb) = a, b
-    products = [ifma.wide_mul(builder, x, y) for x, y in zip(a_parts, b_parts, strict=True)]
+    products = [ifma.wide_mul(builder, x, y) for x, y in zip(a.limbs, b.limbs, strict=True)]
     if isinstance(field, PrimeField):
-        return products, ka * kb
-    cross = ifma.wide_mul(builder, ifma.add(builder, *a_parts), ifma.add(builder, *b_parts))
+        return products, a.k * b.k
+    sums = [ifma.carried(builder, ifma.add(builder, *x.limbs)) for x in (a, b)]
+    cross = ifma.wide_mul(builder, *sums)
     for product in products:
         cross = ifma.wide_sub(builder, cross, product)  # leaves a0·b1 + a1·b0
-    lifted = ifma.wide_lift(builder, prime_of(field), products[0], ka * kb)
-    return [ifma.wide_sub(builder, lifted, products[1]), cross], 2 * ka * kb
+    lifted = ifma.wide_lift(builder, prime_of(field), products[0], a.k * b.k)
+    return [ifma.wide_sub(builder, lifted, products[1]), cross], 2 * a.k * b.k
 
 
 def _wide_sqr(builder: Any, field: Field, a: Operand) -> Wide:
     """a². In Fp2: c0 = (a0 + a1)·(a0 − a1), c1 = 2·a0·a1."""
-    parts, k = a
     if isinstance(field, PrimeField):
-        return [ifma.wide_sqr(builder, parts[0])], k * k
-    a0, a1 = parts
-    difference = ifma.sub(builder, prime_of(field), a0, a1, k)
-    c0 = ifma.wide_mul(builder, ifma.add(builder, a0, a1), difference)
+        return [ifma.wide_sqr(builder, a.limbs[0])], a.k**2
+    a0, a1 = a.limbs
+    difference = ifma.carried(builder, ifma.sub(builder, prime_of(field), a0, a1, a.k))
+    total = ifma.carried(builder, ifma.add(builder, a0, a1))
     half = ifma.wide_mul(builder, a0, a1)
-    return [c0, ifma.wide_add(builder, half, half)], 4 * k * k
+    c0 = ifma.wide_mul(builder, total, difference)
+    return [c0, ifma.wide_add(builder, half, half)], 4 * a.k**2
 
 
 def _reduced(builder: Any, field: Field, wide: Wide) -> Coefficients:
     columns, k = wide
-    assert k <= ifma.slack(prime_of(field)), "operands were not brought down"
+    assert k <= ifma.product_slack(prime_of(field)), "operands were not brought down"
     return [ifma.reduce(builder, prime_of(field), x) for x in columns]
 
 
-def _for_product(
-    builder: Any, field: Field, factor: int, pairs: Sequence[tuple[Operand, Operand]]
-) -> list[tuple[Operand, Operand]]:
-    """Operands brought down until factor·Σ ka·kb ≤ R/p, the largest ones first."""
-    bounds = [[a[1], b[1]] for a, b in pairs]
-    while factor * sum(ka * kb for ka, kb in bounds) > ifma.slack(prime_of(field)):
+def _fit_product(
+    field: PrimeField, factor: int, pairs: Sequence[tuple[int, int]]
+) -> list[list[int]]:
+    """Bounds to bring operands down to: factor·Σ ka·kb ≤ product_slack, the largest ones first."""
+    bounds = [list(pair) for pair in pairs]
+    while factor * sum(ka * kb for ka, kb in bounds) > ifma.product_slack(field):
         pair = max(bounds, key=max)
         largest = pair.index(max(pair))
         pair[largest] = max(STORED, pair[largest] // 2)
+    return bounds
+
+
+def _factors(
+    builder: Any, field: Field, factor: int, pairs: Sequence[tuple[Operand, Operand]]
+) -> list[tuple[Operand, Operand]]:
+    """Operands of products that share a reduction, brought down and carried."""
+    fits = _fit_product(prime_of(field), factor, [(a.k, b.k) for a, b in pairs])
     return [
-        (_shrink(builder, field, a, ka), _shrink(builder, field, b, kb))
-        for (a, b), (ka, kb) in zip(pairs, bounds, strict=True)
+        (
+            _carried(builder, _shrink(builder, field, a, ka)),
+            _carried(builder, _shrink(builder, field, b, kb)),
+        )
+        for (a, b), (ka, kb) in zip(pairs, fits, strict=True)
     ]
 
 
 def _emit_mul(builder: Any, field: Field, a: Operand, b: Operand) -> Coefficients:
-    ((a, b),) = _for_product(builder, field, _wide_factor(field), [(a, b)])
+    ((a, b),) = _factors(builder, field, _wide_factor(field), [(a, b)])
     return _reduced(builder, field, _wide_mul(builder, field, a, b))
 
 
 def _emit_sqr(builder: Any, field: Field, a: Operand) -> Coefficients:
     factor = 1 if isinstance(field, PrimeField) else 4
-    bound = a[1]
-    while factor * bound**2 > ifma.slack(prime_of(field)):
+    bound = a.k
+    while factor * bound**2 > ifma.product_slack(prime_of(field)):
         bound = max(STORED, bound // 2)
-    return _reduced(builder, field, _wide_sqr(builder, field, _shrink(builder, field, a, bound)))
+    a = _carried(builder, _shrink(builder, field, a, bound))
+    return _reduced(builder, field, _wide_sqr(builder, field, a))
 
 
 def _emit_mul_sub(
     builder: Any, field: Field, a: Operand, b: Operand, c: Operand, d: Operand
 ) -> Coefficients:
     """a·b − c·d: both wide, the second taken away, one reduction a coefficient."""
-    pairs = _for_product(builder, field, _wide_factor(field), [(a, b), (c, d)])
+    pairs = _factors(builder, field, _wide_factor(field), [(a, b), (c, d)])
     (left, k_left), (right, k_right) = (_wide_mul(builder, field, x, y) for x, y in pairs)
     prime, columns = prime_of(field), []
     for x, y in zip(left, right, strict=True):
@@ -194,16 +251,20 @@ def _product_bound(field: PrimeField, *ks: int) -> int:
     return STORED
 
 
-_define(operator.mul, 2, _product_bound, _emit_mul)
-_define(words.sqr, 1, _product_bound, _emit_sqr)
-_define(words.mul_sub, 4, _product_bound, _emit_mul_sub)
+def _product_units(field: PrimeField, *units: int) -> int:
+    return ifma.product_units(field)
+
+
+_define(operator.mul, 2, _product_bound, _emit_mul, _product_units)
+_define(words.sqr, 1, _product_bound, _emit_sqr, _product_units)
+_define(words.mul_sub, 4, _product_bound, _emit_mul_sub, _product_units)
 
 
 # --- bounds, constants, lanes --------------------------------------------------------------------
 
 
 def shrunk(a: Any) -> Any:
-    """The same residues, at most 2p: what arrays hold and what loops can carry."""
+    """The same residues, at most 2p and carried: what arrays hold and what loops can carry."""
     return a
 
 
@@ -212,18 +273,39 @@ def reduced(a: Any) -> Any:
     return a
 
 
-_define(
-    shrunk,
-    1,
-    lambda field, k: STORED,
-    lambda builder, field, a: _shrink(builder, field, a, STORED)[0],
-)
+def settled(a: Any) -> Any:
+    """The same value with carried limbs, as scratch memory and loops want them."""
+    return a
+
+
+def trimmed(a: Any) -> Any:
+    """The same residues, at most about (k/2 + 1)·p: one step of `shrunk`, not carried."""
+    return a
+
+
+def _trimmed_bound(field: PrimeField, k: int) -> int:
+    return max(STORED, k // 2 + 1)
+
+
+def _emit_trimmed(builder: Any, field: Field, a: Operand) -> Coefficients:
+    return _shrink(builder, field, a, _trimmed_bound(prime_of(field), a.k)).limbs
+
+
+_define(settled, 1, lambda field, k: k, lambda builder, field, a: _carried(builder, a).limbs)
+_define(trimmed, 1, _trimmed_bound, _emit_trimmed, lambda field, units: max(1, units) + 1)
+
+
+def _emit_shrunk(builder: Any, field: Field, a: Operand) -> Coefficients:
+    return _carried(builder, _shrink(builder, field, a, STORED)).limbs
+
+
+_define(shrunk, 1, lambda field, k: STORED, _emit_shrunk)
 
 
 def _emit_reduced(builder: Any, field: Field, a: Operand) -> Coefficients:
-    small, _ = _shrink(builder, field, a, 1)
-    # p itself is within the bound, but is not reduced.
-    return [ifma.subtract_once(builder, prime_of(field), x, 1) for x in small]
+    prime, limbs = prime_of(field), _emit_shrunk(builder, field, a)
+    # From 2p to p, and p itself to 0.
+    return [ifma.subtract_p(builder, prime, ifma.subtract_p(builder, prime, x)) for x in limbs]
 
 
 _define(reduced, 1, lambda field, k: 1, _emit_reduced)
@@ -237,7 +319,7 @@ def _constant(field: Field, count: int, raw: int) -> Coefficients:
 
 
 def _lanes_of(a: Operand) -> int:
-    return int(a[0][0][0].type.count)
+    return int(a.limbs[0][0].type.count)
 
 
 _define(
@@ -276,7 +358,7 @@ def _define_test(symbol: Any, emit: Callable[..., Any]) -> None:
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind, mask = sig.args[0], None
-        for limbs in split(builder, kind, args[0]):
+        for limbs in carried(builder, kind, args[0]):
             found = emit(builder, prime_of(kind.field), limbs, kind.k)
             mask = found if mask is None else builder.and_(mask, found)
         return builder.zext(builder.bitcast(mask, ir.IntType(kind.count)), ifma.I64)
@@ -295,7 +377,7 @@ class _SelectTemplate(AbstractTemplate):  # type: ignore[misc]
         _, a, b = args
         if not (isinstance(a, VectorType) and isinstance(b, VectorType)) or a.field != b.field:
             return None
-        return signature(a.bounded(max(a.k, b.k)), types.uint64, a, b)
+        return signature(a.bounded(max(a.k, b.k), max(a.units, b.units)), types.uint64, a, b)
 
 
 def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -320,7 +402,7 @@ class _PartsTemplate(AbstractTemplate):  # type: ignore[misc]
         a = args[0]
         if len(args) != 1 or not isinstance(a, VectorType) or isinstance(a.field, PrimeField):
             return None
-        part = VectorType(a.field.base, a.k, a.count)
+        part = VectorType(a.field.base, a.k, a.count, a.units)
         return signature(types.UniTuple(part, a.field.degree), a)
 
 
@@ -331,7 +413,8 @@ class _ExtendTemplate(AbstractTemplate):  # type: ignore[misc]
         above = args[0].field.extension
         if len(args) != above.degree or any(a.field != args[0].field for a in args):
             return None
-        return signature(VectorType(above, max(a.k for a in args), args[0].count), *args)
+        k, units = max(a.k for a in args), max(a.units for a in args)
+        return signature(VectorType(above, k, args[0].count, units), *args)
 
 
 def _lower_extend(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -21,7 +21,7 @@ from snarkcuda.field.inverse import invert_row
 from snarkcuda.field.params import PrimeField, prime_of
 from snarkcuda.field.vector import reduced
 from snarkcuda.field.vector_memory import broadcast_vector, data_of, pointer_at, word_count
-from snarkcuda.field.vector_type import STORED, VectorType, join, split
+from snarkcuda.field.vector_type import STORED, VectorType, carried, join, split
 from snarkcuda.jit import intrinsic
 
 I64 = ir.IntType(64)
@@ -59,21 +59,26 @@ def _inverse_of_lanes(context: Any, a: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         field, count = a.field, a.count
-        (x,) = split(builder, a, args[0])
+        (x,) = carried(builder, a, args[0])
         step, levels = count // 2, []
         while step:
             partner = [ifma.permuted(builder, limb, [i ^ step for i in range(count)]) for limb in x]
             levels.append(partner)
-            x = ifma.reduce(builder, field, ifma.wide_mul(builder, x, partner))
+            x = _times(builder, field, x, partner)
             step //= 2
         whole = join(builder, result, [x])
         inverse = context.compile_internal(builder, _inverse_of_first_lane, result(result), [whole])
         (y,) = split(builder, result, inverse)
         for partner in reversed(levels):
-            y = ifma.reduce(builder, field, ifma.wide_mul(builder, y, partner))
+            y = _times(builder, field, y, partner)
         return join(builder, result, [y])
 
     return result(a), codegen
+
+
+def _times(builder: Any, field: PrimeField, x: ifma.Limbs, y: ifma.Limbs) -> ifma.Limbs:
+    product = ifma.reduce(builder, field, ifma.wide_mul(builder, x, y))
+    return ifma.carried(builder, product)
 
 
 def _inverse_of_first_lane(a: Any) -> Any:
@@ -111,7 +116,7 @@ def _constant_vector(like: VectorType, raw: int) -> Any:
 def _store_first_lane(context: Any, row: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = data_of(context, builder, sig.args[0], args[0])
-        (limbs,) = split(builder, a, args[1])
+        (limbs,) = carried(builder, a, args[1])
         for i, word in enumerate(ifma.words_of_limbs(builder, a.field, limbs)):
             first = builder.extract_element(word, ir.Constant(ir.IntType(32), 0))
             builder.store(first, pointer_at(builder, data, 8 * i, I64))

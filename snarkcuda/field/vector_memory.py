@@ -19,10 +19,19 @@ from numba import types
 
 from snarkcuda.field import ifma
 from snarkcuda.field.params import Field, prime_of
-from snarkcuda.field.vector_type import LANES, STORED, Coefficients, VectorType, join, split
+from snarkcuda.field.vector_type import (
+    LANES,
+    STORED,
+    Coefficients,
+    VectorType,
+    carried,
+    join,
+    split,
+)
 from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
+LINE = 64  # bytes of a cache line: a row that straddles two costs two misses
 Builder = Any
 
 
@@ -42,6 +51,18 @@ def address_of(context: Any, array: Any) -> Any:
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.ptrtoint(data_of(context, builder, sig.args[0], args[0]), I64)
+
+    return types.int64(array), codegen
+
+
+@intrinsic
+def aligned_address(context: Any, array: Any) -> Any:
+    """The first address within an array that is a multiple of LINE: allocate LINE bytes more."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        address = builder.ptrtoint(data_of(context, builder, sig.args[0], args[0]), I64)
+        raised = builder.add(address, ir.Constant(I64, LINE - 1))
+        return builder.and_(raised, ir.Constant(I64, -LINE))
 
     return types.int64(array), codegen
 
@@ -182,7 +203,7 @@ def _words(builder: Builder, vector: VectorType, value: Any) -> list[Any]:
     """A vector's elements as vectors of 64-bit words."""
     return [
         word
-        for limbs in split(builder, vector, value)
+        for limbs in carried(builder, vector, value)
         for word in ifma.words_of_limbs(builder, prime_of(vector.field), limbs)
     ]
 
@@ -228,9 +249,10 @@ def _code_pointers(
 def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
     """Points codes[at], codes[at + 1], … of an array of affine points, one a lane: (x, y).
 
-    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array.
+    A code is 2·row, plus 1 where the point is to be negated; `codes` is an int64 array. y is loose.
     """
     vector = VectorType(F.field, STORED)
+    signed = vector.bounded(STORED, 2)
     words_each = F.field.words
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -256,10 +278,30 @@ def gather_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
             ]
             for part in y
         ]
-        both = [join(builder, vector, x), join(builder, vector, y)]
+        both = [join(builder, vector, x), join(builder, signed, y)]
         return context.make_tuple(builder, sig.return_type, both)
 
-    return types.UniTuple(vector, 2)(F, rows, codes, types.intp), codegen
+    return types.Tuple((vector, signed))(F, rows, codes, types.intp), codegen
+
+
+@intrinsic
+def prefetch_points(context: Any, F: Any, rows: Any, codes: Any, at: Any) -> Any:
+    """Ask for the memory that `gather_points` of the same arguments will read; a hint, no load."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        size = 16 * F.field.words
+        pointers, _ = _code_pointers(context, builder, sig.args[1:], args[1:], size, LANES)
+        i32, i8p = ir.IntType(32), I8.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [i8p, i32, i32, i32])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        for pointer in pointers:
+            for line in range(0, size, 64):
+                address = pointer_at(builder, pointer, line, I8)
+                builder.call(function, [address, *(ir.Constant(i32, x) for x in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(F, rows, codes, types.intp), codegen
 
 
 @intrinsic
@@ -329,29 +371,80 @@ def limb_words(context: Any, F: Any) -> Any:
 
 @intrinsic
 def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
-    """Vector `index` of scratch memory (uint64), written by `store_limbs`; bounded as `like` is."""
+    """Vector `index` of scratch memory (uint64), written by `store_limbs`; of the type of `like`."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
-        limbs = [builder.load(pointer, align=8) for pointer in pointers]
-        per = len(limbs) // like.field.level
-        return join(builder, like, [limbs[i : i + per] for i in range(0, len(limbs), per)])
+        return _joined(builder, like, [builder.load(pointer, align=8) for pointer in pointers])
 
     return like(like, scratch, types.intp), codegen
 
 
-@intrinsic
-def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
-    """Write a vector to scratch memory in its own layout, unpacked."""
-
+def _store_limbs(a: VectorType, coefficients_of: Any, scratch: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], a)
-        limbs = [limb for part in split(builder, a, args[0]) for limb in part]
+        limbs = [limb for part in coefficients_of(builder, a, args[0]) for limb in part]
         for pointer, limb in zip(pointers, limbs, strict=True):
             builder.store(limb, pointer, align=8)
         return context.get_dummy_value()
 
     return types.void(a, scratch, types.intp), codegen
+
+
+@intrinsic
+def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
+    """Write a vector to scratch memory in its own layout, unpacked but carried."""
+    return _store_limbs(a, carried, scratch, index)
+
+
+@intrinsic
+def store_loose(context: Any, a: Any, scratch: Any, index: Any) -> Any:
+    """`store_limbs` as they are: to be loaded only like a vector of the same type."""
+    return _store_limbs(a, split, scratch, index)
+
+
+@intrinsic
+def load_square(context: Any, like: Any, scratch: Any, index: Any) -> Any:
+    """Lane by lane: vector j of the result has lane j of each of the vectors index … index + 7."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = _square_pointers(context, builder, sig.args[1], args[1], args[2], like)
+        loaded = [[builder.load(pointer, align=8) for pointer in row] for row in rows]
+        columns = [ifma.transposed(builder, list(limb)) for limb in zip(*loaded, strict=True)]
+        vectors = [_joined(builder, like, list(limbs)) for limbs in zip(*columns, strict=True)]
+        return context.make_tuple(builder, sig.return_type, vectors)
+
+    return types.UniTuple(like, like.count)(like, scratch, types.intp), codegen
+
+
+@intrinsic
+def store_square(context: Any, vectors: Any, scratch: Any, index: Any) -> Any:
+    """The inverse of `load_square`."""
+    like = vectors.dtype
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = _square_pointers(context, builder, sig.args[1], args[1], args[2], like)
+        values = [builder.extract_value(args[0], j) for j in range(like.count)]
+        limbs = [[limb for part in carried(builder, like, v) for limb in part] for v in values]
+        columns = [ifma.transposed(builder, list(limb)) for limb in zip(*limbs, strict=True)]
+        for row, vector in zip(rows, zip(*columns, strict=True), strict=True):
+            for pointer, limb in zip(row, vector, strict=True):
+                builder.store(limb, pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(vectors, scratch, types.intp), codegen
+
+
+def _square_pointers(
+    context: Any, builder: Builder, kind: Any, scratch: Any, index: Any, like: VectorType
+) -> list[list[Any]]:
+    places = (builder.add(index, ir.Constant(I64, i)) for i in range(like.count))
+    return [_limb_pointers(context, builder, kind, scratch, at, like) for at in places]
+
+
+def _joined(builder: Builder, like: VectorType, limbs: list[Any]) -> Any:
+    per = len(limbs) // like.field.level
+    return join(builder, like, [limbs[i : i + per] for i in range(0, len(limbs), per)])
 
 
 def _limb_pointers(

@@ -11,7 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import models, register_model
+from numba.core.typeconv import Conversion
+from numba.extending import lower_cast, models, register_model
 
 from snarkcuda.field import ifma
 from snarkcuda.field.element import field_key
@@ -31,15 +32,29 @@ def has_vectors() -> bool:
 
 
 class VectorType(types.Type):  # type: ignore[misc]
-    """The type of `count` elements of `field`, each at most k·p."""
+    """The type of `count` elements of `field`, each at most k·p.
 
-    def __init__(self, field: Field, k: int, count: int = LANES) -> None:
-        self.field, self.k, self.count = field, k, count
-        super().__init__(name=f"Vector({field_key(field)},{k},{count})")
+    `units` is 0 for carried limbs; else they are loose, at most units·2^52 in size (`ifma`). A
+    variable that is carried here and loose there, as in a loop, is carried.
+    """
 
-    def bounded(self, k: int) -> VectorType:
+    def __init__(self, field: Field, k: int, count: int = LANES, units: int = 0) -> None:
+        self.field, self.k, self.count, self.units = field, k, count, units
+        super().__init__(name=f"Vector({field_key(field)},{k},{count},{units})")
+
+    def bounded(self, k: int, units: int = 0) -> VectorType:
         """The same with another bound."""
-        return VectorType(self.field, k, self.count)
+        return VectorType(self.field, k, self.count, units)
+
+    def unify(self, typing_context: Any, other: Any) -> VectorType | None:
+        """What numba makes of a variable with two types."""
+        carried = self.bounded(self.k)
+        same = isinstance(other, VectorType) and other.bounded(other.k) == carried
+        return carried if same else None
+
+    def can_convert_to(self, typing_context: Any, other: Any) -> Conversion | None:
+        """Loose limbs can be carried."""
+        return Conversion.safe if other == self.bounded(self.k) else None
 
 
 def vector_ir(field: Field, count: int) -> Any:
@@ -59,7 +74,7 @@ def split(builder: Any, vector: VectorType, value: Any) -> Coefficients:
     """A value as limbs by prime coefficient (one, or two in Fp2)."""
     if isinstance(vector.field, PrimeField):
         return [[builder.extract_value(value, i) for i in range(value.type.count)]]
-    base = VectorType(vector.field.base, vector.k, vector.count)
+    base = VectorType(vector.field.base, vector.k, vector.count, vector.units)
     parts = (builder.extract_value(value, i) for i in range(vector.field.degree))
     return [limbs for part in parts for limbs in split(builder, base, part)]
 
@@ -76,3 +91,14 @@ def join(builder: Any, vector: VectorType, coefficients: Coefficients) -> Any:
         part = join(builder, base, coefficients[per_part * i : per_part * (i + 1)])
         value = builder.insert_value(value, part, i)
     return value
+
+
+def carried(builder: Any, vector: VectorType, value: Any) -> Coefficients:
+    """`split` with carried limbs."""
+    coefficients = split(builder, vector, value)
+    return [ifma.carried(builder, x) for x in coefficients] if vector.units else coefficients
+
+
+@lower_cast(VectorType, VectorType)
+def _carry(context: Any, builder: Any, source: VectorType, target: VectorType, value: Any) -> Any:
+    return join(builder, target, carried(builder, source, value))

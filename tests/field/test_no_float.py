@@ -21,6 +21,8 @@ import pytest
 
 import snarkcuda
 from snarkcuda import setup
+from snarkcuda.bench.case import Case
+from snarkcuda.bench.operations import field
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
@@ -36,8 +38,12 @@ from snarkcuda.groth16.prover import Prover
 from snarkcuda.jit import kernel
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-VECTOR_MODULES = tuple(
-    f"snarkcuda.cpu.{name}" for name in ("msm_affine", "ntt_vector", "vector_form", "vector_points")
+VECTOR_KERNELS = (  # or the modules that have no others
+    *(
+        f"snarkcuda.cpu.{name}"
+        for name in ("msm_affine", "ntt_vector", "vector_form", "vector_points")
+    ),
+    "snarkcuda.bench.operations.field._vector_products",
 )
 FLOAT_TYPE = re.compile(r"(?<![%@$.\w])(?:half|bfloat|float|double|x86_fp80|fp128)(?![$.\w])")
 
@@ -72,6 +78,8 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
             for vectors in (False, True) if has_vectors() else (False,):
                 ntt.to_coset(pool, ntt.tables(pool, domain, vectors), polynomial)
+                path = "vector" if vectors else "scalar"
+                field.subject(Case("field", curve.name, 6, group="g2", path=path), pool).call()
             r1cs, witness = random_sparse(curve, 10, "no float")
             assert first_unsatisfied(pool, r1cs, witness) is None
             assert len(list(r1cs_chunks(r1cs))) > 1
@@ -106,7 +114,7 @@ def test_no_kernel_computes_with_floats(monkeypatch: pytest.MonkeyPatch) -> None
     found = kernels()
     assert len(found) >= 15
     if not has_vectors():  # LLVM could not compile them
-        found = {name: d for name, d in found.items() if not name.startswith(VECTOR_MODULES)}
+        found = {name: d for name, d in found.items() if not name.startswith(VECTOR_KERNELS)}
     assert [name for name, dispatcher in found.items() if not dispatcher.overloads] == []
     assert {name: float_lines(d) for name, d in found.items() if float_lines(d)} == {}
 

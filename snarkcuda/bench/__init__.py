@@ -1,0 +1,1 @@
+"""Benches: operations measured, recorded, compared with a record or a second setting."""

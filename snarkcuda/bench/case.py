@@ -1,0 +1,91 @@
+"""A case: which operation is measured, at which size, on which variant of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from snarkcuda.groth16.timeline import Stage
+
+CHOICES = {  # the first is the default
+    "group": ("g1", "g2"),
+    "scalars": ("random", "bits"),
+    "path": ("auto", "vector", "scalar"),
+}
+OPERATIONS = {  # and the variants that each has
+    "field": ("group", "path"),
+    "msm": ("group", "scalars", "path"),
+    "ntt": ("path",),
+    "matvec": ("scalars",),
+    "setup": ("scalars",),
+    "prove": ("scalars",),
+}
+LOG_N = (6, 24)  # vectors transform 64 points at once; checks in Python take a minute at 2^24
+DEFAULT_LOG_N = 14
+SEED = "snarkcuda bench"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of a bench's table.
+
+    Attributes:
+        operation: a key of `OPERATIONS`.
+        curve: "bn254" or "bls12_381".
+        log_n: log2 of the points, rows or elements.
+        group, scalars, path: one of `CHOICES`, None where the operation has no such variant.
+    """
+
+    operation: str
+    curve: str
+    log_n: int
+    group: str | None = None
+    scalars: str | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        """What a record calls it, and by which `--compare` finds it again."""
+        variants = [getattr(self, name) for name in CHOICES]
+        words = [self.operation, self.curve, f"2^{self.log_n}", *filter(None, variants)]
+        return " ".join(words)
+
+    @classmethod
+    def of(cls, operation: str, curve: str, log_n: int, variants: dict[str, str | None]) -> Case:
+        """A case with the operation's defaults for variants that are not given.
+
+        Raises:
+            ValueError: the operation has no such variant.
+        """
+        takes = OPERATIONS[operation]
+        for name, value in variants.items():
+            if value is not None and name not in takes:
+                raise ValueError(f"{operation} has no --{name}")
+        chosen = {name: variants.get(name) or CHOICES[name][0] for name in takes}
+        return cls(operation, curve, log_n, **chosen)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that apply, for JSON."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An operation with its data, ready to be called again and again.
+
+    Attributes:
+        call: what is timed.
+        is_right: whether the first call's result is; the figure it is compared with is found in
+            another way, in Python integers where that is feasible.
+        unit, n_units: what a call's time is divided by ("addition").
+        stages: the named parts of a result's time.
+        close: ends what the subject started.
+    """
+
+    call: Callable[[], Any]
+    is_right: Callable[[Any], bool]
+    unit: str
+    n_units: int
+    stages: Callable[[Any], Sequence[Stage]] = lambda result: ()
+    close: Callable[[], None] = lambda: None
