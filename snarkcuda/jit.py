@@ -116,7 +116,7 @@ def cache_problem(directory: Path) -> str | None:
         status = directory.stat()
         if hasattr(os, "getuid") and status.st_uid != os.getuid():
             return f"the kernel cache {directory} belongs to another user; {way_out}"
-        if not _is_private(status):
+        if not is_private(status):
             return f"others can write the kernel cache {directory}; {way_out}"
         tempfile.TemporaryFile(dir=directory).close()
     except OSError as error:
@@ -125,7 +125,7 @@ def cache_problem(directory: Path) -> str | None:
     return None
 
 
-def _is_private(status: os.stat_result) -> bool:
+def is_private(status: os.stat_result) -> bool:
     """Ours, and writable by nobody else: what is unpickled from it we wrote ourselves."""
     if not hasattr(os, "getuid"):
         return True
@@ -295,7 +295,7 @@ class _Entries:
         data = b""
         with suppress(OSError), self._path(key).open("rb") as file:
             status = os.fstat(file.fileno())
-            if _is_private(status):
+            if is_private(status):
                 data = file.read()
                 # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
                 os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))

@@ -10,6 +10,7 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
+from snarkcuda.cli.byte_size import ByteSize
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -22,6 +23,20 @@ from snarkcuda.cli.words import answer, say, warn
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
+@click.option(
+    "--key-cache",
+    metavar="DIR",
+    envvar="SNARKCUDA_KEY_CACHE",
+    help="Keep the loaded key in DIR (about its size), so that later runs only map it. "
+    "[$SNARKCUDA_KEY_CACHE]",
+)
+@click.option(
+    "--memory",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="Keep to this much memory, as 500M or 12G, and convert a larger key block by block "
+    "[3/4 of what is free].",
+)
 @click.option(
     "--seed",
     help="Fix the proof's randomness, for tests. The proof is then NOT zero-knowledge.",
@@ -36,6 +51,8 @@ def prove(
     threads: int | None,
     no_check: bool,
     check_key: bool,
+    key_cache: str | None,
+    memory: int | None,
     seed: str | None,
     as_json: bool,
     quiet: bool,
@@ -54,6 +71,9 @@ def prove(
     a stranger; see `snarkcuda check --help`.
     PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
     this key may mean nothing.
+
+    --key-cache is for a key that is proved with often. DIR must be yours alone: what lies there is
+    trusted as the program is. A file there that is damaged or belongs to another key is made anew.
 
     The first proof on a machine compiles the kernels (up to a minute a curve) and keeps them;
     see `snarkcuda cache --help`. If something does not work, ask `snarkcuda doctor`.
@@ -102,7 +122,9 @@ def prove(
         progress("load kernels")
         from snarkcuda.groth16.prover import Prover
 
-        with Prover(proving_key, threads=threads, progress=progress) as prover:
+        with Prover(
+            proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
+        ) as prover:
             progress.fraction = prover.fraction
             result = prover.prove(
                 assignment,

@@ -1,4 +1,4 @@
-"""The CPU backend: a key made resident, and the operations of a proof as asynchronous handles.
+"""The CPU backend: the operations of a proof as asynchronous handles.
 
 Operations of one `Job` run in the order they were asked for, each on all threads of the backend's
 pool; several jobs (proofs started from several Python threads) share the pool. A handle's
@@ -10,56 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 from weakref import WeakSet
 
-import numpy as np
-from numpy.typing import NDArray
-
-from snarkcuda.cpu import matvec, msm, msm_affine, ntt, ntt_vector
-from snarkcuda.cpu.point_checks import first_off_curve
+from snarkcuda.cpu import matvec, msm, msm_affine, ntt, resident_key
+from snarkcuda.cpu.msm_blocks import PlainScalars, msm_blocks
 from snarkcuda.cpu.pool import Pool, Stop, submit
-from snarkcuda.cpu.vector_form import to_vector_form
-from snarkcuda.curve.params import Group
-from snarkcuda.errors import NotOnCurveError
-from snarkcuda.field import arrays
+from snarkcuda.cpu.resident_key import Query, ResidentKey
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector_type import has_vectors
+from snarkcuda.formats.opening import FilePath
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
 
 T = TypeVar("T")
-Scalars = msm.Digits | msm_affine.SortedDigits
-VECTOR_ROWS = 1 << 12  # for fewer, loading the vector kernels takes longer than they save
+Scalars = msm.Digits | msm_affine.SortedDigits | PlainScalars
 Handle = Future  # `result()` waits, and raises what the operation raised
-
-
-@dataclass(frozen=True)
-class Query:
-    """The points of one MSM, packed: affine, in Montgomery form or, with vectors, vector form."""
-
-    group: Group
-    points: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class ResidentKey:
-    """A proving key as the CPU kernels read it.
-
-    With `vectors` the queries are copies in vector form, and else views of the mapped file.
-    """
-
-    key: ProvingKey
-    vectors: bool
-    matrices: matvec.Matrices
-    tables: ntt.Tables | ntt_vector.VectorTables
-    a_query: Query
-    b_g1_query: Query
-    b_g2_query: Query
-    l_query: Query
-    h_query: Query
 
 
 class CpuBackend:
@@ -76,54 +41,15 @@ class CpuBackend:
         self._jobs: WeakSet[CpuJob] = WeakSet()
 
     def load(
-        self, key: ProvingKey, timeline: Timeline, two_adicity: int | None = None
+        self,
+        key: ProvingKey,
+        timeline: Timeline,
+        two_adicity: int | None = None,
+        memory: int | None = None,
+        cache: FilePath | None = None,
     ) -> ResidentKey:
-        """Make a key resident: check its points, group its coefficients, compute the tables.
-
-        Args:
-            key: the proving key.
-            timeline: receives the stages.
-            two_adicity: lowered by tests to reach the quotient's edge case.
-
-        Raises:
-            NotOnCurveError: a query holds a point that is off its curve.
-        """
-        curve, fr = key.curve, key.curve.fr
-        vectors = has_vectors() and key.domain_size >= VECTOR_ROWS
-        queries = {
-            "A query": (curve.g1, key.a_query),
-            "B1 query": (curve.g1, key.b_g1_query),
-            "B2 query": (curve.g2, key.b_g2_query),
-            "L query": (curve.g1, key.l_query),
-            "H query": (curve.g1, key.h_query),
-        }
-        with timeline.stage("check key points", sum(q.nbytes for _, q in queries.values())):
-            for name, (group, query) in queries.items():
-                self._check_on_curve(key, name, group, query)
-        with timeline.stage("group coefficients", key.coefficients.nbytes):
-            matrices = matvec.group_by_row(
-                fr, key.domain_size, key.n_wires, key.coefficients, key.source
-            )
-        with timeline.stage("domain tables", 2 * key.domain_size * 8 * fr.limbs):
-            domain = ntt.domain_of_size(fr, key.domain_size, two_adicity)
-            tables = ntt.tables(self.pool, domain, vectors)
-        if vectors:
-            with timeline.stage("vector form", sum(q.nbytes for _, q in queries.values())):
-                resident = [
-                    Query(g, to_vector_form(self.pool, prime_of(g.field), q))
-                    for g, q in queries.values()
-                ]
-        else:
-            resident = [Query(g, arrays.packed(q)) for g, q in queries.values()]
-        return ResidentKey(key, vectors, matrices, tables, *resident)
-
-    def _check_on_curve(self, key: ProvingKey, name: str, group: Group, query: U64Array) -> None:
-        index = first_off_curve(self.pool, group, query)
-        if index is not None:
-            raise NotOnCurveError(
-                f"{key.source}: point {index} of the {name} is not on {group.name}: the key is "
-                "damaged; download it or make it again"
-            )
+        """Make a key resident; arguments and errors are those of `resident_key.load`."""
+        return resident_key.load(self.pool, key, timeline, two_adicity, memory, cache)
 
     def job(self, timeline: Timeline) -> CpuJob:
         """A new sequence of operations."""
@@ -168,6 +94,8 @@ class CpuJob:
         return self._start("witness digits", values.nbytes, lambda: self._digits(key, values))
 
     def _digits(self, key: ResidentKey, values: U64Array) -> Scalars:
+        if key.block:
+            return PlainScalars(values, key.matrices.field.bits)
         cut = msm_affine.sorted_digits if key.vectors else msm.signed_digits
         return cut(self._pool, values, key.matrices.field.bits, self._stop)
 
@@ -199,6 +127,8 @@ class CpuJob:
 
         def operation() -> U64Array:
             digits = scalars.result().tail(first)
+            if isinstance(digits, PlainScalars):
+                return msm_blocks(self._pool, query, digits, self._stop)
             if isinstance(digits, msm_affine.SortedDigits):
                 return msm_affine.msm_affine(
                     self._pool, query.group, query.points, digits, self._stop

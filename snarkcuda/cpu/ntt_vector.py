@@ -93,7 +93,8 @@ def _elements(field: PrimeField, values: list[int]) -> U64Array:
 
 
 def _empty(field: PrimeField, log_n: int) -> U64Array:
-    return np.empty(((1 << log_n) // LANES, ifma.limb_count(field) * LANES), dtype=np.uint64)
+    # Not empty: a key cache keeps the rows that are not used too.
+    return np.zeros(((1 << log_n) // LANES, ifma.limb_count(field) * LANES), dtype=np.uint64)
 
 
 def _stage_roots(pool: Pool, field: PrimeField, log_n: int, root: int) -> U64Array:

@@ -20,7 +20,7 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -115,6 +115,7 @@ class Pool:
         self.threads = threads or available_threads()
         self._process = os.getpid()
         self._current: _Run | None = None
+        self._step: float | None = None
         self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="snarkcuda")
 
     def run(
@@ -155,11 +156,27 @@ class Pool:
             )
 
     def fraction(self) -> float | None:
-        """Share of the tasks begun in the run that started last; None if it has ended."""
+        """Share of the tasks begun in the last run, or of `steps`; None between runs."""
+        if (step := self._step) is not None:
+            return step
         run = self._current
         if run is None:
             return None
         return min(1.0, float(run.tasks[_NEXT]) / float(run.tasks[_TOTAL]))
+
+    def steps(self, n: int) -> Generator[int, None, None]:
+        """0 … n − 1, each several runs of one operation: `fraction` counts the steps instead."""
+        try:
+            for i in range(n):
+                self._step = i / n
+                yield i
+        finally:
+            self._step = None
+
+    def start(self, call: Callable[..., T], *args: Any) -> Future[T]:
+        """Begin `call(*args)` on a thread of the pool; runs share the other threads meanwhile."""
+        self._check_process()
+        return submit(self._executor, call, *args)
 
     def map(self, call: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         """`call(item)` for each item, on all threads; worth it where the calls release the GIL.

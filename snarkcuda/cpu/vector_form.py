@@ -22,6 +22,11 @@ from snarkcuda.jit import kernel
 _CHUNK = 1 << 10  # vectors of one task
 
 
+def vector_form_factor(field: PrimeField) -> int:
+    """R₅₂²/R₆₄ mod p: what a product over R₅₂ takes from Montgomery to vector form."""
+    return ifma.radix(field) ** 2 * pow(field.montgomery, -1, field.modulus) % field.modulus
+
+
 def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDArray[np.uint8]:
     """Packed elements in Montgomery form as packed elements in vector form, at most 2p.
 
@@ -33,8 +38,7 @@ def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDA
     source = arrays.packed(elements)
     size = 8 * field.limbs
     out = np.empty(len(source), dtype=np.uint8)
-    factor = ifma.radix(field) ** 2 * pow(field.montgomery, -1, field.modulus) % field.modulus
-    constant = arrays.from_ints([factor], field.limbs)
+    constant = arrays.from_ints([vector_form_factor(field)], field.limbs)
     whole = len(source) // (size * LANES)
     pool.run(_convert, -(-whole // _CHUNK), field, source, constant, whole, out)
     rest = source[whole * size * LANES :]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -60,8 +61,28 @@ def open_input(path: FilePath) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+@dataclass(frozen=True)
+class MappedFile:
+    """A file's bytes, a read-only view of a memory map, and the `state_of` it when mapped."""
+
+    path: FilePath
+    data: U8Array
+    state: tuple[int, ...]
+
+
+def state_of(status: os.stat_result) -> tuple[int, ...]:
+    """Differs when the file was replaced or written to: device, inode, size and both times, ns."""
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, *times
+
+
 def map_input(path: FilePath) -> U8Array:
-    """The file's bytes as a read-only view of a memory map; nothing is read yet.
+    """The bytes of `map_file`."""
+    return map_file(path).data
+
+
+def map_file(path: FilePath) -> MappedFile:
+    """The file, mapped; nothing is read yet.
 
     The map lives as long as any view of it. A file that is overwritten in place or shortened while
     it is mapped changes the views or kills the process (SIGBUS): writers must replace, not rewrite.
@@ -70,13 +91,14 @@ def map_input(path: FilePath) -> U8Array:
         FormatError: as `open_input`, and when the file is empty or cannot be mapped.
     """
     with open_input(path) as file:
-        if os.fstat(file.fileno()).st_size == 0:
+        status = os.fstat(file.fileno())
+        if status.st_size == 0:
             raise FormatError(f"{shown(path)} is empty: download or make it again")
         try:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise FormatError(f"cannot map {shown(path)} into memory: {error}") from error
-    return np.frombuffer(mapped, dtype=np.uint8)
+    return MappedFile(path, np.frombuffer(mapped, dtype=np.uint8), state_of(status))
 
 
 def read_input(path: FilePath, limit: int, what: str) -> bytes:

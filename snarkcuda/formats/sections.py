@@ -19,7 +19,7 @@ import numpy as np
 
 from snarkcuda.errors import FormatError
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.formats.opening import FilePath, U8Array, map_input, shown
+from snarkcuda.formats.opening import FilePath, U8Array, map_file, shown
 
 FILE_HEADER = 12
 TABLE_ENTRY = 12
@@ -108,6 +108,7 @@ class SectionFile:
 
     Attributes:
         file: its name as messages show it.
+        mapped: the map, and the file's state when it was made.
         data: its bytes, a read-only view of the map.
         size: its length in bytes.
         table: (offset, length) of each section's bytes by id, in the order of the file.
@@ -122,7 +123,8 @@ class SectionFile:
         """
         self.file = shown(path)
         self.layout = layout
-        self.data = map_input(path)
+        self.mapped = map_file(path)
+        self.data = self.mapped.data
         self.size = len(self.data)
         count = self._file_header()
         self.table: dict[int, tuple[int, int]] = {}

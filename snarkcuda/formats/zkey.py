@@ -99,6 +99,7 @@ def zkey_in(file: SectionFile) -> ProvingKey:
         h_query=queries[9],
         circuit_hash=_circuit_hash(file),
         source=file.file,
+        file=file.mapped,
     )
 
 

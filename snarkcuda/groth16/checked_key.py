@@ -18,6 +18,7 @@ from snarkcuda.formats.checked_record import (
     user_secret,
     write_record,
 )
+from snarkcuda.formats.opening import state_of
 from snarkcuda.formats.sections import SectionFile
 from snarkcuda.formats.zkey import zkey_in
 from snarkcuda.formats.zkey_header import ZKEY
@@ -99,8 +100,7 @@ def _state(path: str) -> tuple[int, ...] | None:
         status = os.stat(path)
     except OSError:
         return None
-    times = status.st_mtime_ns, status.st_ctime_ns
-    return status.st_dev, status.st_ino, status.st_size, *times
+    return state_of(status)
 
 
 def _changeable(path: str) -> str | None:

@@ -18,13 +18,16 @@ Names are those of the paper and of circom's keys:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snarkcuda.curve.params import Curve
 from snarkcuda.field.arrays import ByValue, U64Array
+
+if TYPE_CHECKING:
+    from snarkcuda.formats.opening import MappedFile
 
 COEFFICIENT = np.dtype(
     [("matrix", "<u4"), ("constraint", "<u4"), ("wire", "<u4"), ("value", "<u8", (4,))]
@@ -60,7 +63,7 @@ class ProvingKey(ByValue):
     """A Groth16 key as circom and snarkjs lay it out (circom quotient, see `h_query`).
 
     `circuit_hash` is what contributions are bound to (`groth16/circuit_hash.py`); all zero where it
-    is not known. It is not needed to prove.
+    is not known. It is not needed to prove. `file` is what the arrays are views of, if anything.
     """
 
     curve: Curve
@@ -78,6 +81,7 @@ class ProvingKey(ByValue):
     h_query: U64Array = field(repr=False)  # (domain_size, 2, limbs)
     circuit_hash: bytes = field(default=bytes(64), repr=False, compare=False)
     source: str = field(default="proving key", compare=False)
+    file: MappedFile | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)

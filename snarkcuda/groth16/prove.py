@@ -22,7 +22,8 @@ from snarkcuda.groth16.keys import Proof
 from snarkcuda.groth16.timeline import Timeline
 
 if TYPE_CHECKING:
-    from snarkcuda.cpu.backend import CpuBackend, CpuJob, Handle, ResidentKey
+    from snarkcuda.cpu.backend import CpuBackend, CpuJob, Handle
+    from snarkcuda.cpu.resident_key import ResidentKey
 
 
 def prove_start(

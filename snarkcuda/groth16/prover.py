@@ -12,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from snarkcuda.cpu.backend import CpuBackend
+from snarkcuda.cpu.memory_plan import available_memory
 from snarkcuda.errors import (
     ForgeableKeyWarning,
     NotOnCurveError,
@@ -69,6 +70,10 @@ class Prover:
         key: a zkey file, or a `ProvingKey` already read.
         threads: worker threads; by default all processors that this process may use.
         progress: called with each stage's name as it begins.
+        memory: bytes to keep to; a key that does not fit is converted block by block during each
+            proof, which then checks its points. By default what the machine has.
+        key_cache: a directory, this user's alone, that keeps the key as it is held ready: later
+            provers map it (`cpu/key_cache`). What prevents that is a `UserWarning`.
 
     Raises:
         FormatError, NotInFieldError: the key file is broken.
@@ -82,6 +87,8 @@ class Prover:
         *,
         threads: int | None = None,
         progress: Progress | None = None,
+        memory: int | None = None,
+        key_cache: FilePath | None = None,
     ) -> None:
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
@@ -103,7 +110,12 @@ class Prover:
         self._closed = False
         self._backend = CpuBackend(threads)
         try:
-            self._resident = self._backend.load(key, timeline)
+            self._resident = self._backend.load(
+                key,
+                timeline,
+                memory=available_memory() if memory is None else memory,
+                cache=key_cache,
+            )
         except BaseException:
             self._backend.close()
             raise

@@ -1,6 +1,7 @@
 """Each command on good input: files, exit codes, what goes to stdout and what to stderr."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -186,3 +187,37 @@ def test_paths_with_blanks_and_letters_of_any_alphabet(run, vectors, tmp_path):
     done = run("prove", folder / "circuit.zkey", folder / "witness.wtns", *outputs)
     assert done.returncode == 0
     assert all(Path(path).is_file() for path in outputs)
+
+
+def test_key_cache_and_memory(run, vectors, tmp_path):
+    """By option or environment; the second run maps what the first kept; the proof is the same."""
+    case = vectors / "bn_mul2"
+    files = (case / "circuit.zkey", case / "witness.wtns")
+    proofs, stages = [], []
+    for name, options, environment in (
+        ("1", ["--key-cache", "keys"], {}),
+        ("2", [], {"SNARKCUDA_KEY_CACHE": str(tmp_path / "keys")}),
+        ("3", ["--memory", "1M"], {}),
+    ):
+        options = ["--seed", "s", "--json", "-q", *options]
+        env = {**os.environ, **environment}
+        done = run("prove", *files, f"{name}.json", "public.json", *options, env=env)
+        assert done.returncode == 0, done.stderr
+        proofs.append((tmp_path / f"{name}.json").read_bytes())
+        stages.append([stage["name"] for stage in json.loads(done.stdout)["stages"]])
+    assert proofs[0] == proofs[1] == proofs[2]
+    assert ["write key cache" in names for names in stages] == [True, False, False]
+    assert ["check key points" in names for names in stages] == [True, False, True]
+    done = run("prove", *files, "4.json", "public.json", "--memory", "lots")
+    assert done.returncode == 2
+    assert "'lots' is no size: write 500M or 12G" in done.stderr
+
+
+def test_a_key_cache_that_cannot_be_kept_is_a_warning(run, vectors, tmp_path):
+    case = vectors / "bn_mul2"
+    (tmp_path / "file").touch()
+    files = (case / "circuit.zkey", case / "witness.wtns", "proof.json", "public.json")
+    done = run("prove", *files, "--key-cache", "file/keys", "-q")
+    assert done.returncode == 0
+    assert "warning: no key cache: file/keys cannot be used (Not a directory)" in done.stderr
+    assert (tmp_path / "proof.json").exists()

@@ -26,7 +26,7 @@ from snarkcuda.bench.operations import field
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
-from snarkcuda.cpu import backend, ntt
+from snarkcuda.cpu import ntt, resident_key
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
@@ -39,7 +39,10 @@ from snarkcuda.jit import kernel
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 VECTOR_KERNELS = (  # or the modules that have no others
-    *(f"snarkcuda.cpu.{name}" for name in ("msm_affine", "ntt_vector", "vector_form")),
+    *(
+        f"snarkcuda.cpu.{name}"
+        for name in ("msm_affine", "ntt_vector", "vector_form", "vector_points")
+    ),
     "snarkcuda.bench.operations.field._vector_products",
 )
 FLOAT_TYPE = re.compile(r"(?<![%@$.\w])(?:half|bfloat|float|double|x86_fp80|fp128)(?![$.\w])")
@@ -62,7 +65,7 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a proof with a seed says that it is not zero-knowledge
         for case, rows in product(("bn_mul2", "bls_mul2"), (1, 1 << 40)):
-            monkeypatch.setattr(backend, "VECTOR_ROWS", rows)
+            monkeypatch.setattr(resident_key, "VECTOR_ROWS", rows)
             with Prover(VECTORS / case / "circuit.zkey", threads=1) as prover:
                 prover.prove(VECTORS / case / "witness.wtns", seed=b"no float")
     for curve in CURVES:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from snarkcuda.circuits.r1cs import domain_size
+from snarkcuda.cpu import key_cache
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import pairing_product
 from snarkcuda.curve.params import CURVES, Curve
@@ -25,6 +29,7 @@ from snarkcuda.formats.sections import MAX_SECTIONS, Layout, SectionFile
 from snarkcuda.formats.wtns import WTNS, read_witness
 from snarkcuda.formats.zkey import read_zkey
 from snarkcuda.formats.zkey_header import PROTOCOLS, RESEARCH, ZKEY
+from snarkcuda.groth16.prover import Prover
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "tests" / "vectors"
@@ -217,6 +222,34 @@ def test_record_of_a_check() -> None:
     assert names == ["format", *fields, "mac"]
     assert f"at most {checked_record.MAX_BYTES} bytes" in text
     assert f"| format | {checked_record.FORMAT} |" in text
+
+
+def test_key_cache(tmp_path: Path) -> None:
+    """The keys of a header, in order; where the arrays lie, and their checksums."""
+    text, key = chapter("The key cache"), VECTORS / "bn_mul2" / "circuit.zkey"
+    Prover(key, threads=1, key_cache=tmp_path).close()
+    (path,) = tmp_path.glob("*.key")
+    data = path.read_bytes()
+    magic, version, length, crc32 = struct.unpack_from("<8sIII", data)
+    header = data[20 : 20 + length]
+    assert zlib.crc32(header) == crc32
+    fields = json.loads(header)
+    assert f'"{magic.decode()}" | u32 version = {version} |' in text
+    assert ", ".join(fields) == ", ".join(row[0] for row in table(text, "key"))
+    assert f'"{fields["layout"]}"' in text
+    assert fields["sha256"] == hashlib.sha256(key.read_bytes()).hexdigest()
+    at = 20 + length
+    for array in fields["arrays"]:
+        assert f"of each: {', '.join(array)} |" in text
+        at = -(-at // 4096) * 4096
+        size = math.prod(array["shape"]) * int(array["dtype"][2:])
+        assert size <= key_cache.PIECE
+        piece = zlib.crc32(data[at : at + size])
+        assert zlib.crc32(struct.pack("<I", piece)) == array["crc32"]
+        at += size
+    assert len(data) == -(-at // 4096) * 4096
+    assert f"multiple of {key_cache.PAGE} bytes" in text
+    assert f"pieces of {key_cache.PIECE} bytes" in text
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import backend as module
-from snarkcuda.cpu.backend import CpuBackend, ResidentKey
+from snarkcuda.cpu import resident_key as module
+from snarkcuda.cpu.backend import CpuBackend
+from snarkcuda.cpu.resident_key import ResidentKey
 from snarkcuda.curve.params import CURVES, Curve
 from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.groth16.keys import Proof

@@ -16,9 +16,9 @@ PROVE = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from snarkcuda import proof_to_json, prove
-from snarkcuda.cpu import backend
+from snarkcuda.cpu import resident_key
 from snarkcuda.field.vector_type import has_vectors
-backend.VECTOR_ROWS = 1
+resident_key.VECTOR_ROWS = 1
 for case in sys.argv[1:]:
     proved = prove(f"{case}/circuit.zkey", f"{case}/witness.wtns", seed=b"both paths")
     print(has_vectors(), proof_to_json(proved.proof).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from snarkcuda.bench.case import Case
-from snarkcuda.cpu.backend import VECTOR_ROWS
+from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.errors import DeviceError
 from snarkcuda.field.vector_type import has_vectors
 
