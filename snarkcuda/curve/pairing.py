@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from snarkcuda.curve.formulas import affine_slope_sum, tangent_numerator
+from snarkcuda.curve.frobenius import frobenius_constants
 from snarkcuda.curve.params import Curve
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, one, store
-from snarkcuda.field.naive import Naive, flatten, naive, power
+from snarkcuda.field.naive import flatten, naive
 from snarkcuda.field.tower import fp12_conjugate, fp12_frobenius
 from snarkcuda.field.words import (
     Element,
@@ -223,12 +224,6 @@ def _load_gammas(Fq2: Any, gammas: Any) -> Any:
         load(Fq2, gammas, 4),
         load(Fq2, gammas, 5),
     )
-
-
-def frobenius_constants(curve: Curve) -> list[Naive]:
-    """gamma[i] = ξ^(i·(q−1)/6) for i < 6, in Fq2."""
-    xi = naive(curve.fq.extension, (curve.fq.xi, 1))
-    return [power(xi, i * (curve.fq.modulus - 1) // 6) for i in range(6)]
 
 
 def loop_bits(curve: Curve) -> list[int]:
