@@ -40,6 +40,7 @@ import llvmlite.binding
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
 from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 from numba.extending import intrinsic as numba_intrinsic
@@ -52,10 +53,11 @@ from snarkcuda.sources import source_digest
 P = ParamSpec("P")
 R = TypeVar("R")
 
-logger = logging.getLogger(__name__)  # one line at level INFO for each kernel that is compiled
+logger = logging.getLogger(__name__)  # a kernel: INFO "compiling …", or DEBUG "loading …"
 
 CACHE_VARIABLE = "SNARKCUDA_CACHE_DIR"
 SUFFIX = ".kernel"
+RECORD_SUFFIX = ".warm"  # of the records of `warmup/records.py`
 
 
 if numba.config.DISABLE_JIT:
@@ -159,8 +161,9 @@ def clear_cache() -> int:
             path.unlink()
             deleted += 1
     with suppress(OSError):
-        for path in cache_directory().glob(f".*{SUFFIX}.tmp"):
-            path.unlink(missing_ok=True)
+        for leftover in (f".*{SUFFIX}.tmp", f"*{RECORD_SUFFIX}"):
+            for path in cache_directory().glob(leftover):
+                path.unlink(missing_ok=True)
     return deleted
 
 
@@ -191,23 +194,34 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
+def versions_and_settings() -> tuple[object, ...]:
+    """What compiled code depends on besides its source and the processor."""
+    versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
+    # numba keys an entry by the processor, but not by settings that change the code it makes.
+    config = numba.core.config
+    settings = (
+        config.BOUNDSCHECK,
+        config.DEBUGINFO_DEFAULT,
+        config.OPT,
+        config.LOOP_VECTORIZE,
+        config.SLP_VECTORIZE,
+    )
+    return versions, settings
+
+
+def processor() -> tuple[str, ...]:
+    """The processor that numba compiles for, with its features, as numba's keys have it."""
+    target: tuple[str, ...] = cpu_target.target_context.codegen().magic_tuple()
+    return target
+
+
 class _Entries:
     """The files of one kernel: digest of the payload, then numba's pickled machine code."""
 
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         self._directory = directory
         self._name = f"{function.__module__}.{function.__qualname__}"
-        versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
-        # numba keys an entry by the processor, but not by settings that change the code it makes.
-        config = numba.core.config
-        settings = (
-            config.BOUNDSCHECK,
-            config.DEBUGINFO_DEFAULT,
-            config.OPT,
-            config.LOOP_VECTORIZE,
-            config.SLP_VECTORIZE,
-        )
-        self._fixed = repr((self._name, stamp, versions, settings)).encode()
+        self._fixed = repr((self._name, stamp, *versions_and_settings())).encode()
 
     def _path(self, key: object) -> Path:
         digest = hashlib.sha256(self._fixed + repr(key).encode()).hexdigest()
@@ -215,8 +229,8 @@ class _Entries:
 
     def load(self, key: object) -> Any:
         """The unpickled entry, or None where there is none, or it is damaged or not ours."""
-        data = b""
-        with suppress(OSError), self._path(key).open("rb") as file:
+        data, path = b"", self._path(key)
+        with suppress(OSError), path.open("rb") as file:
             status = os.fstat(file.fileno())
             if _is_private(status):
                 data = file.read()
@@ -224,10 +238,12 @@ class _Entries:
                 os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
         if hashlib.sha256(data[32:]).digest() == data[:32]:
             try:
-                return pickle.loads(data[32:])
+                found = pickle.loads(data[32:])
+                logger.debug("loading %s", path.stem)
+                return found
             except Exception as error:  # whatever a foreign pickle raises
-                logger.info("%s: %r", self._path(key), error)
-        logger.info("compiling %s", self._name)
+                logger.info("%s: %r", path, error)
+        logger.info("compiling %s", path.stem)
         return None
 
     def save(self, key: object, data: Any) -> None:

@@ -32,6 +32,7 @@ from snarkcuda.cli.prove import prove
 from snarkcuda.cli.setup import setup
 from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
 from snarkcuda.cli.verify import verify
+from snarkcuda.cli.warmup import warmup
 from snarkcuda.cli.words import answer, open_standard_streams, say
 from snarkcuda.errors import ForgeableKeyWarning, NotZeroKnowledgeWarning, SnarkcudaError
 
@@ -49,7 +50,7 @@ def cli() -> None:
     """
 
 
-for command in (setup, prove, verify, check, export, info, generate, doctor, cache):
+for command in (setup, prove, verify, check, export, info, generate, doctor, warmup, cache):
     cli.add_command(command)
 
 

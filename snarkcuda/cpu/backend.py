@@ -36,6 +36,11 @@ VECTOR_ROWS = 1 << 12  # for fewer, loading the vector kernels takes longer than
 Handle = Future  # `result()` waits, and raises what the operation raised
 
 
+def uses_vectors(key: ProvingKey) -> bool:
+    """Whether proofs with a key are made on vectors."""
+    return has_vectors() and key.domain_size >= VECTOR_ROWS
+
+
 @dataclass(frozen=True)
 class Query:
     """The points of one MSM, packed: affine, in Montgomery form or, with vectors, vector form."""
@@ -89,7 +94,7 @@ class CpuBackend:
             NotOnCurveError: a query holds a point that is off its curve.
         """
         curve, fr = key.curve, key.curve.fr
-        vectors = has_vectors() and key.domain_size >= VECTOR_ROWS
+        vectors = uses_vectors(key)
         queries = {
             "A query": (curve.g1, key.a_query),
             "B1 query": (curve.g1, key.b_g1_query),
