@@ -15,14 +15,7 @@ BOTH = "both"
 
 
 @click.command(short_help="Compile the kernels ahead.")
-@click.option(
-    "--curve",
-    "curve_name",
-    type=click.Choice(["bn254", "bls12_381", BOTH]),
-    default=BOTH,
-    show_default=True,
-    help="Whose kernels.",
-)
+@click.option("--curve", "curve_name", default=BOTH, help="bn254, bls12_381 or both [both].")
 @click.option("--jobs", type=click.IntRange(1, 4096), help="Processes [all processors].")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no closing line.")
@@ -33,8 +26,8 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     directory of `snarkcuda cache info`, for this processor and this version: warm up again after
     either has changed. What is there already is not compiled again.
 
-    Each process takes up to half a gigabyte; without --jobs there are as many as there are usable
-    processors and free memory for them.
+    --curve takes snarkjs's names too (bn128, bls12381). Each process takes up to half a gigabyte;
+    without --jobs there are as many as there are usable processors and free memory for them.
 
     --json prints one object: curves, compiled, present, jobs, seconds, directory, parts (part,
     compiled, seconds), version; or error (kind, message) and exit_code.
@@ -49,11 +42,14 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     """
     from snarkcuda import jit
     from snarkcuda.cli.report import Progress
-    from snarkcuda.curve.params import CURVES
+    from snarkcuda.curve.params import CURVES, curve_named
     from snarkcuda.warmup.parts import parts_of_everything
     from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
 
-    curves = [curve for curve in CURVES if curve_name in (curve.name, BOTH)]
+    curves = [curve for curve in CURVES if curve_name == BOTH or curve == curve_named(curve_name)]
+    if not curves:
+        known = ", ".join([*(curve.name for curve in CURVES), BOTH])
+        raise click.BadParameter(f"{curve_name!r} is none of {known}", param_hint="--curve")
     parts = [part for curve in curves for part in parts_of_everything(curve)]
     jobs = jobs or default_jobs()
     whole, finished, n_kernels, n_parts = sum(part.cost for part in parts), 0.0, 0, 0

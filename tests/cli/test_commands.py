@@ -144,7 +144,7 @@ def test_cache_that_others_can_write_is_refused(run, tmp_path, monkeypatch):
 
 def test_help_and_version(run):
     assert __version__ in run("--version").stdout
-    for words in ("prove", "verify", "info", "doctor", "export vk", "export calldata"):
+    for words in ("prove", "verify", "info", "doctor", "warmup", "export vk", "export calldata"):
         done = run(*words.split(), "--help")
         assert done.returncode == 0
         assert "Exit codes: 0" in done.stdout
