@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,9 +156,6 @@ def test_help_and_version(run):
 
 
 def test_help_and_info_do_not_load_numba(vectors, tmp_path):
-    import subprocess
-    import sys
-
     code = (
         "import sys; from snarkcuda.cli.main import cli\n"
         "cli.main(sys.argv[1:], standalone_mode=False)\n"
@@ -186,3 +185,17 @@ def test_paths_with_blanks_and_letters_of_any_alphabet(run, vectors, tmp_path):
     done = run("prove", folder / "circuit.zkey", folder / "witness.wtns", *outputs)
     assert done.returncode == 0
     assert all(Path(path).is_file() for path in outputs)
+
+
+def test_the_program_ends_at_once_but_tidily(vectors):
+    """Handlers of atexit run, what a stream still holds is written, the exit code is main's."""
+    code = (
+        "import atexit, sys; from snarkcuda.cli.main import run\n"
+        "atexit.register(print, 'tidied up', end='')\n"
+        "run()"
+    )
+    for arguments, expected in ((["info", str(vectors / CASE / "circuit.zkey")], 0), (["-x"], 2)):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == expected
+        assert done.stdout.endswith("tidied up")
