@@ -22,11 +22,13 @@ def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progre
         progress: is told how far it is.
 
     Returns:
-        The parts that had no record, for `records.remember` when they have been run.
+        The parts that had no record and can have one: `records.remember` them when they have run.
     """
     new = missing(parts)
+    if not new or jit.cache_problem(jit.cache_directory()):
+        return []
     jobs = min(default_jobs(threads), len(new))
-    if jobs < 2 or jit.cache_problem(jit.cache_directory()):
+    if jobs < 2:
         return new
     whole, finished = sum(part.cost for part in new), 0.0
 

@@ -1,8 +1,8 @@
 """The work of a command in parts whose kernels are compiled apart.
 
 Each part runs, on next to no data, the functions that commands call: so its kernels and their types
-are those that commands need. `tests/warmup/test_parts.py` shows that after the parts of a curve its
-commands compile nothing.
+are those that commands need. `tests/warmup/test_warmup.py` shows that after the parts of a curve
+its commands compile nothing.
 
 Parts import what they run when they run, so that a process loads the kernels of its parts only.
 """

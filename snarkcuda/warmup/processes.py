@@ -38,11 +38,10 @@ class Compiled:
 
 def default_jobs(limit: int | None = None) -> int:
     """Processes for the processors that we may use, or `limit` of them, and for the free memory."""
-    available = memory().available
-    for_memory = limit or available_threads()
-    if available is not None:
-        for_memory = min(for_memory, available // _BYTES)
-    return max(1, for_memory)
+    jobs, free = limit or available_threads(), memory().available
+    if free is not None:
+        jobs = min(jobs, free // _BYTES)
+    return max(1, jobs)
 
 
 def compile_parts(
