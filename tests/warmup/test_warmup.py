@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
 import signal
@@ -60,7 +59,9 @@ def commands(curve: Curve) -> list[str]:
 
 
 @pytest.mark.timeout(600)  # where no kernel is there yet, it compiles them all
-@pytest.mark.parametrize("curve", [BN254, pytest.param(BLS12_381, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "curve", [BN254, pytest.param(BLS12_381, marks=pytest.mark.slow)], ids=["bn254", "bls12_381"]
+)
 def test_parts_are_all_that_commands_need(curve: Curve, tmp_path: Path) -> None:
     """Every kernel that a command touches is one that a part has compiled, or found."""
     done = compile_parts(parts_of_everything(curve), jobs=2)
@@ -178,7 +179,8 @@ def test_interrupt_while_processes_hang(
     """Those too that do not listen."""
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('x', flush=True)"
     monkeypatch.setattr(processes, "_PROGRAM", f"{deaf}; time.sleep(100)")
-    timer = threading.Timer(1.0, _thread.interrupt_main)
+    main = threading.get_ident()
+    timer = threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         compile_parts(parts_of_pairing(BN254), jobs=2)
