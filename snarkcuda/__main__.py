@@ -1,5 +1,5 @@
 """`python -m snarkcuda`."""
 
-from snarkcuda.cli.main import main
+from snarkcuda.cli.main import run
 
-main()
+run()

@@ -21,7 +21,6 @@ The classes subclass private API of numba.core.caching; pyproject caps numba for
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import logging
 import os
@@ -31,30 +30,34 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
-import llvmlite
+import llvmlite.binding
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, _CacheLocator
+from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
+from numba.core.runtime import _nrt_python
 from numba.core.serialize import dumps
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import register_jitable
 from platformdirs import user_cache_path
 
 from snarkcuda.errors import DeviceError
+from snarkcuda.sources import source_digest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-logger = logging.getLogger(__name__)  # one line at level INFO for each kernel that is compiled
+logger = logging.getLogger(__name__)  # a kernel: INFO "compiling …", or DEBUG "loading …"
 
 CACHE_VARIABLE = "SNARKCUDA_CACHE_DIR"
 SUFFIX = ".kernel"
+RECORD_SUFFIX = ".warm"  # of the records of `warmup/records.py`
 
 
 if numba.config.DISABLE_JIT:
@@ -79,10 +82,16 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     The function must live at module level and take what it depends on as arguments (a field tag, a
     group tag, arrays): numba cannot cache closures, and never sees a global that is bound anew.
+    Kernels are called from Python only; what they share is a `formula`.
     """
     dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
     dispatcher._cache = _kernel_cache(function)
+    dispatcher.get_call_template = _refuse_call
     return cast("Callable[P, R]", dispatcher)
+
+
+def _refuse_call(*_: object) -> NoReturn:
+    raise TypingError("a kernel cannot call a kernel: mark the one that is called @formula")
 
 
 # --- where the cache lives --------------------------------------------------------------------
@@ -152,93 +161,10 @@ def clear_cache() -> int:
             path.unlink()
             deleted += 1
     with suppress(OSError):
-        for path in cache_directory().glob(f".*{SUFFIX}.tmp"):
-            path.unlink(missing_ok=True)
+        for leftover in (f".*{SUFFIX}.tmp", f"*{RECORD_SUFFIX}"):
+            for path in cache_directory().glob(leftover):
+                path.unlink(missing_ok=True)
     return deleted
-
-
-# --- what a kernel depends on -----------------------------------------------------------------
-
-_PACKAGE = __name__.partition(".")[0]
-_STARTED = time.time_ns()
-
-
-def _imports(source: str, module: str, is_package: bool) -> Iterator[str]:
-    """Absolute names that a module imports from its package or ours: modules, or names in one."""
-    package = module if is_package else module.rpartition(".")[0]
-    roots = {module.partition(".")[0], _PACKAGE}
-    for node in _statements(ast.parse(source).body):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        yield from (name for name in names if name.partition(".")[0] in roots)
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement, nested ones too; expressions, most of a tree, hold no imports."""
-    for statement in body:
-        yield statement
-        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
-            yield from _statements(getattr(statement, inner, ()))
-
-
-@cache
-def _is_module(name: str) -> bool:
-    """A module rather than a name in one. May import the packages above it, as their user did."""
-    try:
-        return name in sys.modules or find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _source_file(module: str) -> Path | None:
-    """The .py file that a module was or will be loaded from."""
-    loaded = sys.modules.get(module)
-    origin = (
-        getattr(loaded, "__file__", None) if loaded else getattr(find_spec(module), "origin", None)
-    )
-    return Path(origin) if origin and origin.endswith(".py") else None
-
-
-@cache
-def _read(module: str, path: Path, modified: int) -> tuple[bytes, tuple[str, ...]]:
-    """Digest of a module's source and the modules that it imports; a newer file is read anew."""
-    source = path.read_bytes()
-    found = set(_imports(source.decode(), module, path.stem == "__init__"))
-    # The package's own __init__ names the whole API; importing it is not depending on it.
-    names = sorted(name for name in found if name != _PACKAGE and _is_module(name))
-    return hashlib.sha256(source).digest(), tuple(names)
-
-
-def source_digest(module: str) -> str | None:
-    """Digest of a module and of all project modules that it imports, directly or not.
-
-    None where that cannot be vouched for: a module without a source file (a notebook), or a file
-    changed since the process began, which may or may not be what was loaded.
-    """
-    digests: dict[str, bytes] = {}
-    queue = [module]
-    while queue:
-        name = queue.pop()
-        if name in digests:
-            continue
-        path = _source_file(name)
-        if path is None:
-            return None
-        modified = path.stat().st_mtime_ns
-        if _STARTED <= modified <= time.time_ns():
-            return None
-        digests[name], imported = _read(name, path, modified)
-        queue += imported
-    parts = hashlib.sha256()
-    for name in sorted(digests):
-        parts.update(name.encode() + b"\0" + digests[name])
-    return parts.hexdigest()
 
 
 # --- numba's side -----------------------------------------------------------------------------
@@ -268,23 +194,34 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         return str(self._line)
 
 
+def versions_and_settings() -> tuple[object, ...]:
+    """What compiled code depends on besides its source and the processor."""
+    versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
+    # numba keys an entry by the processor, but not by settings that change the code it makes.
+    config = numba.core.config
+    settings = (
+        config.BOUNDSCHECK,
+        config.DEBUGINFO_DEFAULT,
+        config.OPT,
+        config.LOOP_VECTORIZE,
+        config.SLP_VECTORIZE,
+    )
+    return versions, settings
+
+
+def processor() -> tuple[str, ...]:
+    """The processor that numba compiles for, with its features, as numba's keys have it."""
+    target: tuple[str, ...] = cpu_target.target_context.codegen().magic_tuple()
+    return target
+
+
 class _Entries:
     """The files of one kernel: digest of the payload, then numba's pickled machine code."""
 
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         self._directory = directory
         self._name = f"{function.__module__}.{function.__qualname__}"
-        versions = (numba.__version__, llvmlite.__version__, sys.version, sys.byteorder)
-        # numba keys an entry by the processor, but not by settings that change the code it makes.
-        config = numba.core.config
-        settings = (
-            config.BOUNDSCHECK,
-            config.DEBUGINFO_DEFAULT,
-            config.OPT,
-            config.LOOP_VECTORIZE,
-            config.SLP_VECTORIZE,
-        )
-        self._fixed = repr((self._name, stamp, versions, settings)).encode()
+        self._fixed = repr((self._name, stamp, *versions_and_settings())).encode()
 
     def _path(self, key: object) -> Path:
         digest = hashlib.sha256(self._fixed + repr(key).encode()).hexdigest()
@@ -292,8 +229,8 @@ class _Entries:
 
     def load(self, key: object) -> Any:
         """The unpickled entry, or None where there is none, or it is damaged or not ours."""
-        data = b""
-        with suppress(OSError), self._path(key).open("rb") as file:
+        data, path = b"", self._path(key)
+        with suppress(OSError), path.open("rb") as file:
             status = os.fstat(file.fileno())
             if is_private(status):
                 data = file.read()
@@ -301,10 +238,12 @@ class _Entries:
                 os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
         if hashlib.sha256(data[32:]).digest() == data[:32]:
             try:
-                return pickle.loads(data[32:])
+                found = pickle.loads(data[32:])
+                logger.debug("loading %s", path.stem)
+                return found
             except Exception as error:  # whatever a foreign pickle raises
-                logger.info("%s: %r", self._path(key), error)
-        logger.info("compiling %s", self._name)
+                logger.info("%s: %r", path, error)
+        logger.info("compiling %s", path.stem)
         return None
 
     def save(self, key: object, data: Any) -> None:
@@ -345,6 +284,17 @@ class _Entries:
 class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = [_Locator]  # noqa: RUF012 (numba reads it so)
 
+    def reduce(self, result: Any) -> Any:
+        """Machine code without the bitcode beside it, which is there for other kernels to inline.
+
+        None does (`kernel`), and it takes longer to parse than the machine code to load. numba
+        looks into it for one name, the entry's.
+        """
+        (name, kind, (code, _)), fndesc, *rest = super().reduce(result)
+        entry = f'define void @"{fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}'
+        bitcode = llvmlite.binding.parse_assembly(entry).as_bitcode()
+        return (name, kind, (code, bitcode)), fndesc, *rest
+
 
 class _Cache(FunctionCache):  # type: ignore[misc]
     _impl_class = _Impl
@@ -352,6 +302,19 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         super().__init__(function)
         self._cache_file = _Entries(directory, function, stamp)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """As numba's, but the compiler's registries, a tenth of a second, load if it compiles."""
+        _offer_runtime()
+        return self._load_overload(signature, target)
+
+
+@cache
+def _offer_runtime() -> None:
+    """Tell LLVM where the functions of numba's runtime are that loaded code calls."""
+    for name, address in _nrt_python.c_helpers.items():
+        symbol = name if name.startswith("_") else f"NRT_{name}"
+        llvmlite.binding.add_symbol(symbol, address)
 
 
 @cache

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import snarkcuda
-from snarkcuda import jit
+from snarkcuda import jit, sources
 
 C = """
 from snarkcuda.jit import formula
@@ -200,9 +200,9 @@ def test_the_digest_covers_what_is_imported(package: Package, monkeypatch: Any) 
     monkeypatch.syspath_prepend(str(package.root))
 
     def digest() -> str:
-        jit._is_module.cache_clear()
-        monkeypatch.setattr(jit, "_STARTED", time.time_ns())
-        result = jit.source_digest("pkg.a")
+        sources._is_module.cache_clear()
+        monkeypatch.setattr(sources, "_STARTED", time.time_ns())
+        result = sources.source_digest("pkg.a")
         assert result is not None
         return result
 
@@ -218,7 +218,7 @@ def test_the_digest_covers_what_is_imported(package: Package, monkeypatch: Any) 
     assert len({first, second, third, digest()}) == 4
     for name in ("pkg", "pkg.a"):
         sys.modules.pop(name, None)
-    jit._is_module.cache_clear()
+    sources._is_module.cache_clear()
 
 
 def test_a_file_edited_after_it_was_loaded_leaves_no_entry(package: Package) -> None:
@@ -264,6 +264,32 @@ def test_kernels_without_a_source_file_run_uncached(
         )
         assert done.stdout == f"{1 + constant}\n", done.stderr
     assert not list(cache.glob("*.kernel"))
+
+
+CALLER = """
+from snarkcuda.jit import kernel
+
+@kernel
+def inner(x):
+    return x + 1
+
+@kernel
+def outer(x):
+    return inner(x)
+"""
+
+
+def test_a_kernel_cannot_call_a_kernel(package: Package) -> None:
+    """Whether the inner one is on disk or not: entries hold no code that could be linked."""
+    (package.folder / "caller.py").write_text(CALLER)
+    code = (
+        "import json, numba.core.errors, pkg.caller\n"
+        "pkg.caller.inner(1)\n"
+        "try: pkg.caller.outer(1)\n"
+        "except numba.core.errors.TypingError as error: print(json.dumps(str(error)))"
+    )
+    for _ in range(2):
+        assert "mark the one that is called @formula" in package.finish(package.start(code))
 
 
 def test_entries_that_others_can_write_are_not_unpickled(cache: Path) -> None:

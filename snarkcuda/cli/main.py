@@ -8,7 +8,10 @@ Commands import what they need when they run: `--help` and `info` never load num
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
+import os
 import sys
 import traceback
 import warnings
@@ -30,6 +33,7 @@ from snarkcuda.cli.prove import prove
 from snarkcuda.cli.setup import setup
 from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
 from snarkcuda.cli.verify import verify
+from snarkcuda.cli.warmup import warmup
 from snarkcuda.cli.words import answer, open_standard_streams, say
 from snarkcuda.errors import ForgeableKeyWarning, NotZeroKnowledgeWarning, SnarkcudaError
 
@@ -47,8 +51,23 @@ def cli() -> None:
     """
 
 
-for command in (setup, prove, verify, check, export, info, generate, bench, doctor, cache):
+commands = setup, prove, verify, check, export, info, generate, bench, doctor, warmup, cache
+for command in commands:
     cli.add_command(command)
+
+
+def run() -> NoReturn:
+    """The program: `main`, with less of the time that Python takes to start and to end."""
+    gc.set_threshold(100_000)  # imports make many objects and no garbage
+    try:
+        main()
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or None
+            stream.flush()
+    os._exit(code)  # what is left is memory, which the system takes back faster
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -76,7 +76,8 @@ def prove(
     trusted as the program is. A file there that is damaged or belongs to another key is made anew.
 
     The first proof on a machine compiles the kernels (up to a minute a curve) and keeps them;
-    see `snarkcuda cache --help`. If something does not work, ask `snarkcuda doctor`.
+    `snarkcuda warmup` does it ahead. With --threads 1 it is done in this process, else in several.
+    If something does not work, ask `snarkcuda doctor`.
 
     --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages
     (name, seconds, bytes), warnings, version; or error (kind, message) and exit_code.
@@ -120,8 +121,16 @@ def prove(
         check_match(proving_key, assignment)
 
         progress("load kernels")
+        from snarkcuda.cli.first_run import compile_missing
+        from snarkcuda.cpu.resident_key import uses_vectors
         from snarkcuda.groth16.prover import Prover
+        from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
+        from snarkcuda.warmup.records import remember
 
+        curve = proving_key.curve
+        parts = parts_of_proof(curve, uses_vectors(proving_key))
+        parts += [] if no_check else parts_of_pairing(curve)
+        new_parts = compile_missing(parts, threads, progress)
         with Prover(
             proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
         ) as prover:
@@ -132,6 +141,7 @@ def prove(
                 seed=None if seed is None else os.fsencode(seed),
             )
             device, load_stages = prover.device, prover.load_stages
+        remember(new_parts)
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),

@@ -86,6 +86,11 @@ class ResidentKey:
     h_query: Query
 
 
+def uses_vectors(key: ProvingKey) -> bool:
+    """Whether proofs with a key are made on vectors."""
+    return has_vectors() and key.domain_size >= VECTOR_ROWS
+
+
 def load(
     pool: Pool,
     key: ProvingKey,
@@ -110,7 +115,7 @@ def load(
             block by block, the sums check them instead.
         FormatError: the key's file changed meanwhile.
     """
-    vectors = has_vectors() and key.domain_size >= VECTOR_ROWS
+    vectors = uses_vectors(key)
     domain = ntt.domain_of_size(key.curve.fr, key.domain_size, two_adicity)
     entry = None
     if cache is not None:

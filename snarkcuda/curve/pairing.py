@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from snarkcuda.curve.formulas import affine_slope_sum, tangent_numerator
+from snarkcuda.curve.frobenius import frobenius_constants
 from snarkcuda.curve.params import Curve
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, one, store
-from snarkcuda.field.naive import Naive, flatten, naive, power
+from snarkcuda.field.naive import flatten, naive
 from snarkcuda.field.tower import fp12_conjugate, fp12_frobenius
 from snarkcuda.field.words import (
     Element,
@@ -225,12 +226,6 @@ def _load_gammas(Fq2: Any, gammas: Any) -> Any:
     )
 
 
-def frobenius_constants(curve: Curve) -> list[Naive]:
-    """gamma[i] = ξ^(i·(q−1)/6) for i < 6, in Fq2."""
-    xi = naive(curve.fq.extension, (curve.fq.xi, 1))
-    return [power(xi, i * (curve.fq.modulus - 1) // 6) for i in range(6)]
-
-
 def loop_bits(curve: Curve) -> list[int]:
     """|λ| of the Miller loop in binary, most significant bit first."""
     length = 6 * curve.seed + 2 if curve.family == "bn" else curve.seed
@@ -268,20 +263,33 @@ def pairing_product(curve: Curve, g1: U64Array, g2: U64Array) -> U64Array:
     Returns:
         uint64 (12, limbs), Montgomery: the coefficients of Fq12 down the tower, that of 1 first.
     """
+    return final_exponentiation(curve, miller_product(curve, g1, g2))
+
+
+def miller_product(curve: Curve, g1: U64Array, g2: U64Array) -> U64Array:
+    """The product of the Miller loops alone; arguments and shape as of `pairing_product`."""
     fq = curve.fq
-    fq2, fq12 = fq.extension, fq.extension.extension.extension
-    loop, flags, seed, third, gammas = _tables(curve)
-    result = np.empty((12, fq.limbs), dtype=np.uint64)
+    loop, flags, _, _, gammas = _tables(curve)
+    f = np.empty((12, fq.limbs), dtype=np.uint64)
     g1 = np.array(g1).reshape(-1, 2 * fq.limbs)
     g2 = np.array(g2).reshape(-1, 4 * fq.limbs)
     if len(g1) != len(g2):
         raise ValueError(f"{len(g1)} points of G1 cannot pair with {len(g2)} of G2")
-    _multiply_miller(fq, fq2, fq12, loop, flags, gammas, g1, g2, result)
+    fq12 = fq.extension.extension.extension
+    _multiply_miller(fq, fq.extension, fq12, loop, flags, gammas, g1, g2, f)
+    return f
+
+
+def final_exponentiation(curve: Curve, f: U64Array) -> U64Array:
+    """f^((q¹² − 1)/r), in place: uint64 (12, limbs), Montgomery; f is not 0."""
+    fq2 = curve.fq.extension
+    fq12 = fq2.extension.extension
+    _, _, seed, third, gammas = _tables(curve)
     if curve.family == "bn":
-        _final_exponentiation_bn(fq2, fq12, seed, gammas, result)
+        _final_exponentiation_bn(fq2, fq12, seed, gammas, f)
     else:
-        _final_exponentiation_bls12(fq2, fq12, seed, third, curve.seed < 0, gammas, result)
-    return result
+        _final_exponentiation_bls12(fq2, fq12, seed, third, curve.seed < 0, gammas, f)
+    return f
 
 
 def is_one(curve: Curve, value: U64Array) -> bool:

@@ -37,11 +37,12 @@ from snarkcuda.curve.formulas import (
     xyzz_double,
     xyzz_infinity,
 )
+from snarkcuda.curve.frobenius import frobenius_constants
 from snarkcuda.curve.params import Curve, Group
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, store, zero
-from snarkcuda.field.naive import canonical, flatten, naive, power
+from snarkcuda.field.naive import canonical, flatten, naive
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.words import conjugate, inverse, is_zero
 from snarkcuda.jit import formula, kernel
@@ -238,8 +239,7 @@ def _endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
         x = curve.g1_generator[0]
         beta = next(c for c in (root, root * root % q) if c * x % q == times_seed_squared)
         return _element(group, beta, 1), _bits([curve.seed**2]), True
-    xi = naive(curve.fq.extension, (curve.fq.xi, 1))
-    gamma_x, gamma_y = (power(xi, (q - 1) // k) for k in (3, 2))
+    gamma_x, gamma_y = frobenius_constants(curve)[2:4]
     if not curve.divisive_twist:
         gamma_x, gamma_y = gamma_x.inverse(), gamma_y.inverse()
     scales = _element(group, canonical(gamma_x), canonical(gamma_y))

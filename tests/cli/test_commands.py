@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -145,7 +147,7 @@ def test_cache_that_others_can_write_is_refused(run, tmp_path, monkeypatch):
 
 def test_help_and_version(run):
     assert __version__ in run("--version").stdout
-    for words in ("prove", "verify", "info", "doctor", "export vk", "export calldata"):
+    for words in ("prove", "verify", "info", "doctor", "warmup", "export vk", "export calldata"):
         done = run(*words.split(), "--help")
         assert done.returncode == 0
         assert "Exit codes: 0" in done.stdout
@@ -155,9 +157,6 @@ def test_help_and_version(run):
 
 
 def test_help_and_info_do_not_load_numba(vectors, tmp_path):
-    import subprocess
-    import sys
-
     code = (
         "import sys; from snarkcuda.cli.main import cli\n"
         "cli.main(sys.argv[1:], standalone_mode=False)\n"
@@ -221,3 +220,17 @@ def test_a_key_cache_that_cannot_be_kept_is_a_warning(run, vectors, tmp_path):
     assert done.returncode == 0
     assert "warning: no key cache: file/keys cannot be used (Not a directory)" in done.stderr
     assert (tmp_path / "proof.json").exists()
+
+
+def test_the_program_ends_at_once_but_tidily(vectors):
+    """Handlers of atexit run, what a stream still holds is written, the exit code is main's."""
+    code = (
+        "import atexit, sys; from snarkcuda.cli.main import run\n"
+        "atexit.register(print, 'tidied up', end='')\n"
+        "run()"
+    )
+    for arguments, expected in ((["info", str(vectors / CASE / "circuit.zkey")], 0), (["-x"], 2)):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == expected
+        assert done.stdout.endswith("tidied up")

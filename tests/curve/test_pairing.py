@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from snarkcuda.curve import pairing
+from snarkcuda.curve.frobenius import frobenius_constants
 from snarkcuda.curve.pairing import is_one, naive_pairing, pairing_product
 from snarkcuda.curve.params import BLS12_381, CURVES, Curve
 from snarkcuda.curve.points import encode
@@ -121,7 +122,7 @@ def test_final_exponent_is_exact(curve: Curve) -> None:
     q, r = curve.fq.modulus, curve.fr.modulus
     source = random.Random(curve.name)
     f: Any = unflatten(fq12(curve), [source.randrange(q) for _ in range(12)])
-    gamma = pairing.frobenius_constants(curve)
+    gamma = frobenius_constants(curve)
     seed = [int(bit) for bit in bin(abs(curve.seed))[2:]]
     m = pairing.easy_part(f, gamma)
     if curve.family == "bn":

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from snarkcuda.curve.pairing import frobenius_constants
+from snarkcuda.curve.frobenius import frobenius_constants
 from snarkcuda.curve.params import CURVES, Curve
 from snarkcuda.field import tower
 from snarkcuda.field.bound import Tally, bounded, strict

@@ -1,0 +1,46 @@
+"""A first proof compiles its kernels in several processes, as `snarkcuda warmup` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from snarkcuda import jit
+from snarkcuda.cli.report import Progress
+from snarkcuda.cli.words import say
+from snarkcuda.errors import DeviceError
+from snarkcuda.warmup.parts import Part
+from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
+from snarkcuda.warmup.records import missing
+
+
+def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progress) -> list[Part]:
+    """Compile the parts that have no record, if several processes can: else whoever runs them does.
+
+    Args:
+        parts: what is about to be run.
+        threads: how many processes, at most; by default all usable processors.
+        progress: is told how far it is.
+
+    Returns:
+        The parts that had no record and can have one: `records.remember` them when they have run.
+    """
+    new = missing(parts)
+    if not new or jit.cache_problem(jit.cache_directory()):
+        return []
+    jobs = min(default_jobs(threads), len(new))
+    if jobs < 2:
+        return new
+    whole, finished = sum(part.cost for part in new), 0.0
+
+    def report(done: Compiled) -> None:
+        nonlocal finished
+        finished += done.part.cost
+
+    fraction, progress.fraction = progress.fraction, lambda: finished / whole
+    progress(f"compile kernels, this once, in {jobs} processes")
+    try:
+        compile_parts(new, jobs, report)
+    except DeviceError as error:
+        say(f"note: {error}; compiling in one process")
+    progress.fraction = fraction
+    return new

@@ -1,0 +1,260 @@
+"""Compiling ahead: the parts are all that commands need, and processes come to a clean end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snarkcuda import DeviceError, jit
+from snarkcuda.cli import first_run
+from snarkcuda.cli.report import Progress
+from snarkcuda.cpu.resident_key import VECTOR_ROWS
+from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
+from snarkcuda.warmup import processes, records
+from snarkcuda.warmup.parts import Part, part_named, parts_of_everything, parts_of_pairing
+from snarkcuda.warmup.processes import compile_parts
+from tests.field.values import named
+
+ROOT = Path(__file__).parents[2]
+VECTORS = ROOT / "tests" / "vectors"
+CASES = {BN254: ("bn_mul2", "pot3_bn128"), BLS12_381: ("bls_mul2", "pot3_bls12381")}
+curves = pytest.mark.parametrize("curve", CURVES, ids=named)
+
+# Told the kernels that each command loads or compiles; a circuit of its own has none yet.
+TELL = """
+import logging, sys
+from snarkcuda import jit
+from snarkcuda.cli.main import cli
+
+cli.main(sys.argv[1].split(), standalone_mode=False)
+jit.logger.setLevel(logging.DEBUG)
+jit.logger.addHandler(logging.StreamHandler(sys.stdout))
+for command in sys.argv[2:]:
+    cli.main([*command.split(), "-q"], standalone_mode=False)
+"""
+
+
+def commands(curve: Curve) -> list[str]:
+    """What `warmup` promises, on keys below and above the size from which vectors are used."""
+    case, powers = (VECTORS / name for name in CASES[curve])
+    return [
+        f"prove {case}/circuit.zkey {case}/witness.wtns p.json s.json",
+        f"verify {case}/verification_key.json {case}/public.json {case}/proof.json",
+        f"setup {case}/circuit.r1cs {powers}.ptau small.zkey",
+        f"check {case}/circuit.r1cs {case}/witness.wtns",
+        f"check {case}/circuit.zkey {case}/circuit.r1cs",
+        "setup large.r1cs large.zkey --research",
+        "prove large.zkey large.wtns p.json s.json",
+        "check large.zkey --again",
+        "check large.zkey large.wtns",
+    ]
+
+
+@pytest.mark.timeout(600)  # where no kernel is there yet, it compiles them all
+@pytest.mark.parametrize(
+    "curve", [BN254, pytest.param(BLS12_381, marks=pytest.mark.slow)], ids=["bn254", "bls12_381"]
+)
+def test_parts_are_all_that_commands_need(curve: Curve, tmp_path: Path) -> None:
+    """Every kernel that a command touches is one that a part has compiled, or found."""
+    done = compile_parts(parts_of_everything(curve), jobs=2)
+    warmed = frozenset[str]().union(*(part.compiled | part.loaded for part in done))
+    generate = f"generate mimc {VECTOR_ROWS - 2} large.r1cs large.wtns --curve {curve.name} -q"
+    told = subprocess.run(
+        [sys.executable, "-c", TELL, generate, *commands(curve)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
+    assert len(touched) > 30
+    assert touched <= warmed
+
+
+def test_every_part_has_a_name_of_its_own() -> None:
+    parts = [part for curve in CURVES for part in parts_of_everything(curve)]
+    assert len({str(part) for part in parts}) == len(parts)
+    assert [part_named(str(part)) for part in parts] == parts
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def warmup(*options: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "snarkcuda", "warmup", "--curve", "bn254", *options],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_second_time_nothing_is_compiled() -> None:
+    """And the record adds up; --quiet leaves nothing but it."""
+    for _ in range(2):
+        told, words = warmup("--json", "-q", "--jobs", "2").communicate()
+        assert words == ""
+    record = json.loads(told)
+    assert (record["compiled"], record["jobs"], record["curves"]) == (0, 2, ["bn254"])
+    assert record["present"] > 30
+    assert {part["part"] for part in record["parts"]} == {*map(str, parts_of_everything(BN254))}
+    words = warmup().communicate()[1]
+    assert "  compile kernels, in " in words
+    assert f"0 kernels compiled, {record['present']} were there already, in " in words
+
+
+def test_a_cache_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    process = warmup(SNARKCUDA_CACHE_DIR=str(tmp_path))
+    assert "others can write" in process.communicate()[1]
+    assert process.returncode == DeviceError.exit_code
+
+
+def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
+    """In the midst of compiling, sent to the parent alone: 130, no half of a file is left."""
+    process = warmup("--jobs", "2", SNARKCUDA_CACHE_DIR=str(tmp_path))
+    assert process.stderr is not None
+    while "compile kernels" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    words = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "interrupted" in words and "Traceback" not in words
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+# --- processes --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """The processes that are started."""
+    found: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
+        found.append(popen(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    return found
+
+
+@pytest.mark.parametrize(
+    "program, end",
+    [
+        ("import sys; sys.exit('no room')", "exit code 1; its last words: no room"),
+        ("import os; os.kill(os.getpid(), 9)", "signal 9; its last words: none"),
+    ],
+)
+def test_a_process_that_dies(
+    program: str,
+    end: str,
+    started: list[subprocess.Popen[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it said is told, and the others are ended."""
+    monkeypatch.setattr(processes, "_PROGRAM", program)
+    with pytest.raises(DeviceError, match=r"bn254 (Miller loop|final exponentiation)") as error:
+        compile_parts(parts_of_pairing(BN254), jobs=2)
+    assert end in str(error.value)
+    assert "--jobs 1" in str(error.value)
+    assert len(started) == 2
+    assert all(process.returncode is not None for process in started)
+
+
+def test_interrupt_while_processes_hang(
+    started: list[subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those too that do not listen."""
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('x', flush=True)"
+    monkeypatch.setattr(processes, "_PROGRAM", f"{deaf}; time.sleep(100)")
+    main = threading.get_ident()
+    timer = threading.Timer(1.0, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        compile_parts(parts_of_pairing(BN254), jobs=2)
+    timer.join()
+    assert len(started) == 2
+    assert all(process.returncode is not None for process in started)
+
+
+# --- first runs -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Part]:
+    """Parts that `first_run` compiles; none really is, in an empty cache."""
+    monkeypatch.setenv(jit.CACHE_VARIABLE, str(tmp_path / "kernels"))
+    found: list[Part] = []
+    monkeypatch.setattr(first_run, "compile_parts", lambda parts, *_: found.extend(parts))
+    monkeypatch.setattr(first_run, "default_jobs", lambda limit: limit)
+    return found
+
+
+def test_records(compiled: list[Part], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part is missing until it is remembered, after a change again, and after `cache clear`."""
+    parts = parts_of_pairing(BN254)
+    jit.cache_directory().mkdir()
+    records.remember(parts[:1])
+    assert records.missing(parts) == parts[1:]
+    assert records.missing(parts_of_pairing(BLS12_381)) == parts_of_pairing(BLS12_381)
+    with monkeypatch.context() as context:
+        context.setattr(records, "source_digest", lambda module: "edited")
+        assert records.missing(parts) == parts
+    jit.clear_cache()
+    assert records.missing(parts) == parts
+
+
+def test_several_missing_parts_are_compiled(compiled: list[Part]) -> None:
+    """One part, or one process, has nothing to run beside it."""
+    parts = parts_of_pairing(BN254)
+    for threads, expected in ((1, []), (2, parts)):
+        assert first_run.compile_missing(parts, threads, Progress(quiet=True)) == parts
+        assert compiled == expected
+    records.remember(parts[:1])
+    assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts[1:]
+    assert compiled == parts
+
+
+def test_a_proof_goes_on_if_a_process_dies(
+    compiled: list[Part], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def die(*_: object) -> None:
+        raise DeviceError("it died")
+
+    monkeypatch.setattr(first_run, "compile_parts", die)
+    parts = parts_of_pairing(BN254)
+    assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts
+    assert "note: it died; compiling in one process" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@curves
+def test_a_first_proof_compiles_in_processes(curve: Curve, tmp_path: Path) -> None:
+    """Nothing is left for itself; the next one finds all."""
+    case = VECTORS / CASES[curve][0]
+    files = [str(case / "circuit.zkey"), str(case / "witness.wtns"), "p.json", "s.json"]
+    environment = {"PYTHONPATH": str(ROOT), "SNARKCUDA_CACHE_DIR": str(tmp_path / "kernels")}
+    for first in (True, False):
+        words = subprocess.run(
+            [sys.executable, "-m", "snarkcuda", "prove", *files, "--threads", "2"],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+        assert ("compile kernels, this once, in 2 processes" in words) == first
+        assert "compiling kernels, once" not in words
