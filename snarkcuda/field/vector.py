@@ -104,9 +104,15 @@ def _emit_neg(builder: Any, field: Field, operand: Operand) -> Coefficients:
     return [ifma.sub(builder, prime, zero, x, k) for x in a]
 
 
+def _emit_conjugate(builder: Any, field: Field, operand: Operand) -> Coefficients:
+    (first, *rest), k = operand
+    return [first, *_emit_neg(builder, field, (rest, k))] if rest else [first]
+
+
 _define(operator.add, 2, _sum_bound, _emit_add)
 _define(operator.sub, 2, _sum_bound, _emit_sub)
 _define(operator.neg, 1, lambda field, k: k, _emit_neg)
+_define(words.conjugate, 1, lambda field, k: k, _emit_conjugate)
 
 
 # --- products: wide values, added up and reduced once --------------------------------------------

@@ -24,7 +24,7 @@ from snarkcuda import setup
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
-from snarkcuda.cpu import backend, ntt
+from snarkcuda.cpu import backend, ntt, subgroup_vector
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
@@ -37,7 +37,8 @@ from snarkcuda.jit import kernel
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 VECTOR_MODULES = tuple(
-    f"snarkcuda.cpu.{name}" for name in ("msm_affine", "ntt_vector", "vector_form")
+    f"snarkcuda.cpu.{name}"
+    for name in ("msm_affine", "ntt_vector", "subgroup_vector", "vector_form")
 )
 FLOAT_TYPE = re.compile(r"(?<![%@$.\w])(?:half|bfloat|float|double|x86_fp80|fp128)(?![$.\w])")
 
@@ -67,6 +68,8 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
         pairing_product(curve, g1, g2)
         linear_combination(curve.g2, list(g2), [3])
         first_outside_subgroup(curve, curve.g2, g2)
+        if has_vectors():
+            subgroup_vector.first_outside_subgroup(curve, curve.g2, g2, 0, 1)
         with Pool(1) as pool:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
