@@ -6,9 +6,8 @@ Columns are short and coefficients mostly ±1 or small, so that each column is s
     other v     the smaller of v and r − v in width-4 NAF: v = Σ_b digit[b]·2^b, digits odd or 0,
                 |digit| ≤ 7, over a table P, 3P, 5P, 7P; `_TERMS` terms share the doublings
 
-A column of more than `LONG` entries is a multi-scalar multiplication (`cpu/msm.py`): a constant
-that stands in every row is an ordinary circuit. With vectors the columns are buckets of their ±1
-entries and the sum of all others (`cpu/bucket_sums.py`). Sources: Straus 1964; Solinas 2000
+A column of more than `LONG` entries is a multi-scalar multiplication (`cpu/msm_once.py`): a
+constant that stands in every row is an ordinary circuit. Sources: Straus 1964; Solinas 2000
 (width-w NAF).
 """
 
@@ -18,28 +17,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import int64, uint32, uint64
+from numba import int64, uint64
 from numpy.typing import NDArray
 
 from snarkcuda.circuits.columns import Columns
 from snarkcuda.cpu.affine import to_affine
-from snarkcuda.cpu.bucket_sums import NOTHING, bucket_sums, code_of
-from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.msm_once import msm_once
 from snarkcuda.cpu.pool import Pool, claim, stopped
-from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
 from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array, from_ints
 from snarkcuda.field.element import load, zero
-from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.jit import formula, kernel
 
 _COLUMNS = 32  # columns of one task
 LONG = 512  # entries from which a column is an MSM
-VECTOR_ENTRIES = 1 << 13  # with fewer, loading the vector kernels takes longer than they save
 _TERMS = 8  # terms that share their doublings
 _BITS = 257  # NAF digits of a scalar below 2^256
 
@@ -68,80 +62,35 @@ def column_sums(
     Returns:
         uint64 (n, 2, limbs) or (n, 2, 2, limbs): affine, Montgomery; an empty sum is all zero.
     """
-    units = _Units(n, summands) if _on_vectors(summands) else None
     sums = np.zeros((n, 4 * group.field.words), dtype=np.uint64)
     modulus = from_ints([group.order], 4)[0]
     for part in summands:
         lengths = np.diff(part.columns.start)
         arguments = (part.columns.start, part.columns.rows, part.columns.entries)
-        codes = units.codes if units else np.empty(0, dtype=np.uint32)
-        first, places = units.take(part) if units else (0, part.columns.start)
+        points = arrays.packed(part.points)
         pool.run(
             _add_columns,
             -(-n // _COLUMNS),
             group.field,
-            arrays.packed(part.points),
+            points,
             *arguments,
             part.values,
             modulus,
             long,
             sums,
-            codes,
-            first,
-            places,
         )
         for column in np.flatnonzero(lengths > long):
             total = _long_column(pool, group, part, int(column))
             _add_point(group.field, arrays.packed(total), int(column), sums)
-    others = to_affine(pool, group, sums)
-    return units.sums(pool, group, others) if units else others
-
-
-def _on_vectors(summands: list[Summand]) -> bool:
-    entries = sum(len(part.columns.rows) for part in summands)
-    return entries >= VECTOR_ENTRIES and has_vectors()
-
-
-class _Units:
-    """The ±1 entries of all summands as buckets, one a column, with a place for what is no ±1.
-
-    Args:
-        n: the number of columns.
-        summands: what is added up; `take` them in this order.
-    """
-
-    def __init__(self, n: int, summands: list[Summand]) -> None:
-        lengths = sum(np.diff(part.columns.start) for part in summands) + np.ones(n, np.int64)
-        self._starts = np.concatenate([[0], np.cumsum(lengths)])
-        self._places = self._starts[:-1].copy()
-        self._points: dict[int, tuple[int, U64Array]] = {}  # index of the first, by identity
-        self._n_points = 0
-        self.codes = np.full(self._starts[-1], NOTHING, dtype=np.uint32)
-
-    def take(self, part: Summand) -> tuple[int, NDArray[np.int64]]:
-        """The index of a summand's first point, and where each column's codes begin."""
-        first, _ = self._points.setdefault(id(part.points), (self._n_points, part.points))
-        self._n_points += len(part.points) if first == self._n_points else 0
-        places = self._places
-        self._places = places + np.diff(part.columns.start)
-        return first, places
-
-    def sums(self, pool: Pool, group: Group, others: U64Array) -> U64Array:
-        """The sum of each bucket and others[i], the sum of what column i has besides."""
-        field = prime_of(group.field)
-        some = np.flatnonzero(others.reshape(len(others), -1).any(axis=1))
-        self.codes[self._places[some]] = code_of(self._n_points + np.arange(len(some)), 0)
-        points = [points for _, points in self._points.values()] + [others[some]]
-        rows = np.concatenate([to_vector_form(pool, field, part) for part in points])
-        return bucket_sums(pool, group, rows, self.codes, self._starts)
+    return to_affine(pool, group, sums)
 
 
 def _long_column(pool: Pool, group: Group, part: Summand, column: int) -> U64Array:
     here = slice(part.columns.start[column], part.columns.start[column + 1])
     values = part.values[part.columns.entries[here]]
     points = part.points[part.columns.rows[here]]
-    digits = signed_digits(pool, values, group.order.bit_length())
-    return msm(pool, group, arrays.packed(points), digits)
+    (total,) = msm_once(pool, values, group.order.bit_length(), [(group, points)])
+    return total
 
 
 @formula
@@ -192,9 +141,8 @@ def _naf(limbs: Any, digits: Any) -> int:
 @kernel
 def _add_columns(
     tasks: Any, F: Any, points: Any, start: Any, rows: Any, entries: Any, values: Any,
-    modulus: Any, long: int, sums: Any, codes: Any, first: int, places: Any,
+    modulus: Any, long: int, sums: Any,
 ) -> None:  # fmt: skip
-    """Add each column to its sum; if there are codes, ±1 entries are put down there instead."""
     n = sums.shape[0]
     table = np.empty((_TERMS * 4, sums.shape[1]), dtype=np.uint64)
     digits = np.empty((_TERMS, _BITS), dtype=np.int8)
@@ -211,17 +159,12 @@ def _add_columns(
             for k in range(start[column], start[column + 1]):
                 entry, row = entries[k], rows[k]
                 negative = _smaller_magnitude(values, entry, modulus, limbs)
-                small = limbs[0] <= 1 and (limbs[1] | limbs[2] | limbs[3]) == 0
-                if small and (limbs[0] == 0 or len(codes) > 0):
-                    if limbs[0] == 1:
-                        code = code_of(first + int64(row), 1 if negative else 0)
-                        codes[places[column] + k - start[column]] = uint32(code)
-                    continue
                 x, y = load(F, points, 2 * row), load(F, points, 2 * row + 1)
                 if negative:
                     y = -y
-                if small:
-                    total = xyzz_add_affine(total, x, y)
+                if limbs[0] <= 1 and (limbs[1] | limbs[2] | limbs[3]) == 0:
+                    if limbs[0] == 1:
+                        total = xyzz_add_affine(total, x, y)
                     continue
                 lengths[terms] = _naf(limbs, digits[terms])
                 p = xyzz_add_affine(xyzz_infinity(x), x, y)

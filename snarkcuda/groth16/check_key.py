@@ -26,7 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from snarkcuda.cpu import point_checks
-from snarkcuda.cpu.msm import SCALAR_LIMBS, msm, signed_digits
+from snarkcuda.cpu.msm import SCALAR_LIMBS
+from snarkcuda.cpu.msm_once import msm_once
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import is_one, pairing_product
@@ -194,8 +195,6 @@ def _random_combinations(pool: Pool, key: ProvingKey, start: int) -> tuple[U64Ar
     rho = np.zeros((len(b1), SCALAR_LIMBS), dtype=np.uint64)
     half = _COEFFICIENT_BITS // 64
     rho[:, :half] = np.frombuffer(secrets.token_bytes(8 * half * len(b1)), "<u8").reshape(-1, half)
-    digits = signed_digits(pool, rho, _COEFFICIENT_BITS)
-    return (
-        msm(pool, key.curve.g1, arrays.packed(b1), digits),
-        msm(pool, key.curve.g2, arrays.packed(b2), digits),
-    )
+    queries = [(key.curve.g1, b1), (key.curve.g2, b2)]
+    in_g1, in_g2 = msm_once(pool, rho, _COEFFICIENT_BITS, queries)
+    return in_g1, in_g2
