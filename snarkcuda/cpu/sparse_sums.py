@@ -4,7 +4,8 @@ Columns are short and coefficients mostly ±1 or small, so that each column is s
 
     v = ±1      one mixed addition
     other v     the smaller of v and r − v in width-4 NAF: v = Σ_b digit[b]·2^b, digits odd or 0,
-                |digit| ≤ 7, over a table P, 3P, 5P, 7P; `_TERMS` terms share the doublings
+                |digit| ≤ 7, over a table P, 3P, 5P, 7P (P alone for a power of two, the weight
+                of a bit in a circuit); `_TERMS` terms share the doublings
 
 A column of more than `LONG` entries is a multi-scalar multiplication (`cpu/msm_once.py`): a
 constant that stands in every row is an ordinary circuit. Sources: Straus 1964; Solinas 2000
@@ -112,9 +113,9 @@ def _smaller_magnitude(values: Any, index: int, modulus: Any, out: Any) -> bool:
 
 
 @formula
-def _naf(limbs: Any, digits: Any) -> int:
-    """Width-4 NAF of a number, which is used up; returns how many digits it has."""
-    length = 0
+def _naf(limbs: Any, digits: Any) -> tuple[int, int]:
+    """Width-4 NAF of a number, which is used up; returns how many digits and the largest one."""
+    length, largest = 0, 0
     while limbs[0] | limbs[1] | limbs[2] | limbs[3]:
         digit = 0
         if limbs[0] & uint64(1):
@@ -131,11 +132,12 @@ def _naf(limbs: Any, digits: Any) -> int:
             else:
                 limbs[0] -= uint64(digit)
         digits[length] = digit
+        largest = max(largest, abs(digit))
         length += 1
         for j in range(3):
             limbs[j] = (limbs[j] >> uint64(1)) | (limbs[j + 1] << uint64(63))
         limbs[3] >>= uint64(1)
-    return length
+    return length, largest
 
 
 @kernel
@@ -166,13 +168,14 @@ def _add_columns(
                     if limbs[0] == 1:
                         total = xyzz_add_affine(total, x, y)
                     continue
-                lengths[terms] = _naf(limbs, digits[terms])
+                lengths[terms], largest = _naf(limbs, digits[terms])
                 p = xyzz_add_affine(xyzz_infinity(x), x, y)
-                double = xyzz_double(p)
                 store_xyzz(F, table, 4 * terms, p)
-                for odd in range(1, 4):
-                    p = xyzz_add(p, double)
-                    store_xyzz(F, table, 4 * terms + odd, p)
+                if largest > 1:
+                    double = xyzz_double(p)
+                    for odd in range(1, (largest >> 1) + 1):
+                        p = xyzz_add(p, double)
+                        store_xyzz(F, table, 4 * terms + odd, p)
                 terms += 1
                 if terms == _TERMS:
                     total = xyzz_add(total, _straus(F, table, digits, lengths, terms))

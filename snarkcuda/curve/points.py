@@ -20,6 +20,7 @@ Sources: Scott, eprint 2021/1130; El Housni, Guillevic and Piellard, eprint 2022
 Dai, Lin, Zhao and Zhou, eprint 2022/348.
 
 `tests/curve/test_points.py` compares both with multiplication by r, on points inside and outside.
+`cpu/subgroup_vector.py` tests eight points at a time.
 """
 
 from __future__ import annotations
