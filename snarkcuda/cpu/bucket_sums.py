@@ -58,9 +58,7 @@ def bucket_sums(
 
 
 @kernel
-def _sum(
-    tasks: Any, F: Any, points: Any, codes: Any, starts: Any, leaving: Any, out: Any
-) -> None:  # fmt: skip
+def _sum(tasks: Any, F: Any, points: Any, codes: Any, starts: Any, leaving: Any, out: Any) -> None:
     n = len(starts) - 1
     row_bytes = len(out) // n
     sums = np.empty(_BLOCK * row_bytes, dtype=np.uint8)

@@ -1,6 +1,6 @@
 """Subgroup membership of many points, eight at a time: the tests of `curve/points.py` on vectors.
 
-The scalar of a test is a constant, so that all lanes double and add in step, by the Jacobian
+The scalar of a test is a constant, so all lanes double and add in step, by the Jacobian
 formulas (`curve/jacobian.py`). A Z that is 0 at the end, as no point of the subgroup gives it,
 leaves open what its lane is: like every lane that fails, it goes to the scalar test, the twin,
 which is exact on every point of the curve.
@@ -129,9 +129,7 @@ def _first_lane(lanes: Any) -> int:
 
 
 @kernel
-def _first_doubtful(
-    F: Any, query: Any, constants: Any, digits: Any, start: int, stop: int
-) -> int:  # fmt: skip
+def _first_doubtful(F: Any, query: Any, constants: Any, digits: Any, start: int, stop: int) -> int:
     factor, scale_x = broadcast_vector(F, constants, 0), broadcast_vector(F, constants, 1)
     scale_y = broadcast_vector(F, constants, 2)
     places = np.empty(LANES, dtype=np.int64)
