@@ -27,9 +27,10 @@ import numpy as np
 from measuring import measure, record, summary
 
 from snarkcuda.cpu.fixed_base import Multiples
+from snarkcuda.cpu.point_checks import first_outside_subgroup
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import CURVES, Curve, Group, curve_named
-from snarkcuda.curve.points import first_off_curve, first_outside_subgroup
+from snarkcuda.curve.points import first_off_curve
 from snarkcuda.field.arrays import from_ints
 from snarkcuda.formats.ptau_header import read_ptau_header
 

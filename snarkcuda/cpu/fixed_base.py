@@ -4,9 +4,10 @@
     table[w, d] = d·2^(c·w)·G                   affine, d = 1 … 2^(c−1)
     kᵢ·G = Σ_w ±table[w, |digit[w, i]|]         one mixed addition a window, no doubling
 
-Sums are kept in XYZZ for a block of scalars and made affine together. The window is the largest
-whose table fits in a few megabytes of cache. Source: Brickell, Gordon, McCurley and Wilson,
-Eurocrypt 1992. The naive twin is `curve.points.linear_combination`.
+Sums are kept in XYZZ for a block of scalars and made affine together; many are summed on vectors
+instead, each scalar a bucket of its entries (`cpu/bucket_sums.py`). The window is the largest whose
+table fits in a few megabytes of cache. Source: Brickell, Gordon, McCurley and Wilson, Eurocrypt
+1992. The naive twin is `curve.points.linear_combination`.
 """
 
 from __future__ import annotations
@@ -14,22 +15,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import int64, uint32
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.batch_affine import batch_to_affine
+from snarkcuda.cpu.bucket_sums import NOTHING, bucket_sums, code_of
 from snarkcuda.cpu.msm import n_windows, signed_digits
 from snarkcuda.cpu.pool import Pool, claim
+from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
 from snarkcuda.curve.formulas import xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import encode, point_shape
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, zero
+from snarkcuda.field.params import prime_of
+from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.jit import kernel
 
 _BLOCK = 256  # scalars of one task: their sums share one inversion
 _SLICE = 1 << 17  # scalars whose digits are held at once
 _TABLE_BYTES = 1 << 22  # measured: larger tables lose more to cache misses than they save
+VECTOR_MULTIPLES = 1 << 12  # with fewer, loading the vector kernels takes longer than they save
 
 
 class Multiples:
@@ -52,6 +59,9 @@ class Multiples:
         generator = encode(group, [group.generator])
         _window_starts(group.field, generator, self.window, starts)
         pool.run(_fill_table, rows, group.field, starts, self._table)
+        self._vectors = n >= VECTOR_MULTIPLES and has_vectors()
+        if self._vectors:
+            self._points = to_vector_form(pool, prime_of(group.field), self._table)
 
     def of(self, scalars: U64Array) -> U64Array:
         """kᵢ·G for each scalar.
@@ -65,16 +75,21 @@ class Multiples:
         out = np.empty((len(scalars), *point_shape(self._group)), dtype=np.uint64)
         for start in range(0, len(scalars), _SLICE):
             part = scalars[start : start + _SLICE]
-            digits = signed_digits(self._pool, part, self._bits, window=self.window)
-            self._pool.run(
-                _sum_windows,
-                -(-len(part) // _BLOCK),
-                self._group.field,
-                self._table,
-                digits.values,
-                out[start : start + _SLICE],
-            )
+            values = signed_digits(self._pool, part, self._bits, window=self.window).values
+            sums = self._on_vectors if self._vectors else self._on_scalars
+            sums(values, out[start : start + _SLICE])
         return out
+
+    def _on_scalars(self, values: NDArray[np.int16], out: U64Array) -> None:
+        arguments = (self._group.field, self._table, values, out)
+        self._pool.run(_sum_windows, -(-len(out) // _BLOCK), *arguments)
+
+    def _on_vectors(self, values: NDArray[np.int16], out: U64Array) -> None:
+        rows, n = values.shape
+        codes = np.empty((n, rows), dtype=np.uint32)
+        self._pool.run(_entries, -(-n // _BLOCK), values, self._table.shape[1], codes)
+        starts = np.arange(0, (n + 1) * rows, rows)
+        out[:] = bucket_sums(self._pool, self._group, self._points, codes.reshape(-1), starts)
 
 
 def _window(scalar_bits: int, n: int, point_bytes: int) -> int:
@@ -142,4 +157,18 @@ def _sum_windows(tasks: Any, F: Any, table: Any, values: NDArray[np.int16], out:
                     y = -y
                 store_xyzz(F, sums, i, xyzz_add_affine(load_xyzz(F, sums, i), x, y))
         batch_to_affine(F, sums, count, products, out, first)
+        task = claim(tasks)
+
+
+@kernel
+def _entries(tasks: Any, values: NDArray[np.int16], half: int, codes: Any) -> None:
+    """codes[i, w] names ±table[w, |digit[w, i]|], or nothing where the digit is 0."""
+    rows, n = values.shape
+    task = claim(tasks)
+    while task >= 0:
+        for w in range(rows):
+            for i in range(task * _BLOCK, min(n, (task + 1) * _BLOCK)):
+                digit = int64(values[w, i])
+                code = code_of(w * half + abs(digit) - 1, 1 if digit < 0 else 0)
+                codes[i, w] = uint32(NOTHING if digit == 0 else code)
         task = claim(tasks)

@@ -23,20 +23,15 @@ from snarkcuda.cpu.bucket_tree import sum_buckets, tree_memory
 from snarkcuda.cpu.bucket_weights import weigh_buckets, weights_memory
 from snarkcuda.cpu.msm import signed_digits, window_bits
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
+from snarkcuda.cpu.vector_form import leave_vector_form, leaving_constant
 from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
-from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, zero
-from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector import reduced
 from snarkcuda.field.vector_memory import (
     address_of,
     aligned_address,
-    broadcast_vector,
-    load_vector,
-    store_vector,
 )
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
@@ -121,14 +116,12 @@ def msm_affine(
     parts = 1
     while rows * parts < TASKS * pool.threads and n_buckets // parts > LEAST_BUCKETS:
         parts *= 2
-    prime = prime_of(group.field)
-    leave = [prime.montgomery % prime.modulus, *[0] * (group.field.level - 1)]
-    constants = arrays.from_ints(leave, prime.limbs)
     log_n = (n_buckets // parts).bit_length() - 1
     shape = rows * parts, -(-(log_n + 1) // LANES) * LANES, 2 * group.field.words
     sums = np.zeros(shape, dtype=np.uint64)
     codes, starts, first = digits.codes, digits.starts, digits.first
-    arguments = (group.field, points, codes, starts, first, parts, log_n, constants, sums)
+    leaving = leaving_constant(group.field)
+    arguments = (group.field, points, codes, starts, first, parts, log_n, leaving, sums)
     pool.run(_task, rows * parts, *arguments, stop=stop)
     pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)
     return result
@@ -163,11 +156,11 @@ def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
 @kernel
 def _task(
     tasks: Any, F: Any, points: Any, codes: Any, starts: Any, first: int, parts: int, log_n: int,
-    constants: Any, sums: Any,
+    leaving: Any, sums: Any,
 ) -> None:  # fmt: skip
     source, n = address_of(points), 1 << log_n
     tree, weights = tree_memory(F), weights_memory(F, log_n)
-    buckets, leave = weights[0], broadcast_vector(F, constants, 0)
+    buckets = weights[0]
     task = claim(tasks)
     while task >= 0:
         row, part = task // parts, task % parts
@@ -178,9 +171,7 @@ def _task(
         weigh_buckets(tasks, F, log_n, address_of(sums[task]), weights, tree)
         if stopped(tasks):
             return
-        n_elements = 2 * sums.shape[1]
-        for i in range(task * n_elements, (task + 1) * n_elements, LANES):
-            store_vector(F, sums, i, reduced(load_vector(F, sums, i) * leave))
+        leave_vector_form(F, sums[task], 2 * sums.shape[1], leaving)
         task = claim(tasks)
 
 

@@ -4,10 +4,12 @@ Columns are short and coefficients mostly ±1 or small, so that each column is s
 
     v = ±1      one mixed addition
     other v     the smaller of v and r − v in width-4 NAF: v = Σ_b digit[b]·2^b, digits odd or 0,
-                |digit| ≤ 7, over a table P, 3P, 5P, 7P; `_TERMS` terms share the doublings
+                |digit| ≤ 7, over a table P, 3P, 5P, 7P (P alone for a power of two, the weight
+                of a bit in a circuit); `_TERMS` terms share the doublings
 
-A column of more than `LONG` entries is a multi-scalar multiplication (`cpu/msm.py`): a constant
-that stands in every row is an ordinary circuit. Sources: Straus 1964; Solinas 2000 (width-w NAF).
+A column of more than `LONG` entries is a multi-scalar multiplication (`cpu/msm_once.py`): a
+constant that stands in every row is an ordinary circuit. Sources: Straus 1964; Solinas 2000
+(width-w NAF).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from snarkcuda.circuits.columns import Columns
 from snarkcuda.cpu.affine import to_affine
-from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.msm_once import msm_once
 from snarkcuda.cpu.pool import Pool, claim, stopped
 from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
 from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
@@ -88,8 +90,8 @@ def _long_column(pool: Pool, group: Group, part: Summand, column: int) -> U64Arr
     here = slice(part.columns.start[column], part.columns.start[column + 1])
     values = part.values[part.columns.entries[here]]
     points = part.points[part.columns.rows[here]]
-    digits = signed_digits(pool, values, group.order.bit_length())
-    return msm(pool, group, arrays.packed(points), digits)
+    (total,) = msm_once(pool, values, group.order.bit_length(), [(group, points)])
+    return total
 
 
 @formula
@@ -111,9 +113,9 @@ def _smaller_magnitude(values: Any, index: int, modulus: Any, out: Any) -> bool:
 
 
 @formula
-def _naf(limbs: Any, digits: Any) -> int:
-    """Width-4 NAF of a number, which is used up; returns how many digits it has."""
-    length = 0
+def _naf(limbs: Any, digits: Any) -> tuple[int, int]:
+    """Width-4 NAF of a number, which is used up; returns how many digits and the largest one."""
+    length, largest = 0, 0
     while limbs[0] | limbs[1] | limbs[2] | limbs[3]:
         digit = 0
         if limbs[0] & uint64(1):
@@ -130,11 +132,12 @@ def _naf(limbs: Any, digits: Any) -> int:
             else:
                 limbs[0] -= uint64(digit)
         digits[length] = digit
+        largest = max(largest, abs(digit))
         length += 1
         for j in range(3):
             limbs[j] = (limbs[j] >> uint64(1)) | (limbs[j + 1] << uint64(63))
         limbs[3] >>= uint64(1)
-    return length
+    return length, largest
 
 
 @kernel
@@ -165,13 +168,14 @@ def _add_columns(
                     if limbs[0] == 1:
                         total = xyzz_add_affine(total, x, y)
                     continue
-                lengths[terms] = _naf(limbs, digits[terms])
+                lengths[terms], largest = _naf(limbs, digits[terms])
                 p = xyzz_add_affine(xyzz_infinity(x), x, y)
-                double = xyzz_double(p)
                 store_xyzz(F, table, 4 * terms, p)
-                for odd in range(1, 4):
-                    p = xyzz_add(p, double)
-                    store_xyzz(F, table, 4 * terms + odd, p)
+                if largest > 1:
+                    double = xyzz_double(p)
+                    for odd in range(1, (largest >> 1) + 1):
+                        p = xyzz_add(p, double)
+                        store_xyzz(F, table, 4 * terms + odd, p)
                 terms += 1
                 if terms == _TERMS:
                     total = xyzz_add(total, _straus(F, table, digits, lengths, terms))

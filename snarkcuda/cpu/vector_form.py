@@ -2,6 +2,8 @@
 
     x·R₆₄  ──×  R₅₂²/R₆₄, a product over R₅₂──▶  x·R₅₂
 
+    x·R₅₂  ──×  R₆₄,       a product over R₅₂──▶  x·R₆₄
+
 Zero stays the number 0, so that infinity stays all zero.
 """
 
@@ -14,10 +16,12 @@ from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, claim
 from snarkcuda.field import arrays, ifma
-from snarkcuda.field.params import PrimeField
+from snarkcuda.field.arrays import U64Array
+from snarkcuda.field.params import Field, PrimeField, prime_of
+from snarkcuda.field.vector import reduced
 from snarkcuda.field.vector_memory import broadcast_vector, load_vector, store_vector
 from snarkcuda.field.vector_type import LANES
-from snarkcuda.jit import kernel
+from snarkcuda.jit import formula, kernel
 
 _CHUNK = 1 << 10  # vectors of one task
 
@@ -50,6 +54,25 @@ def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDA
         out[whole * size * LANES :] = converted[: len(rest)]
     out.flags.writeable = False
     return out
+
+
+def leaving_constant(field: Field) -> U64Array:
+    """What `leave_vector_form` multiplies by: one element of the field of coordinates."""
+    prime = prime_of(field)
+    return arrays.from_ints(
+        [prime.montgomery % prime.modulus, *[0] * (field.level - 1)], prime.limbs
+    )
+
+
+@formula
+def leave_vector_form(F: Any, elements: Any, n: int, leaving: Any) -> None:
+    """n elements in vector form become Montgomery, R = 2^(64n), in place.
+
+    Whole vectors are read and written: there must be room for a multiple of the lanes.
+    """
+    factor = broadcast_vector(F, leaving, 0)
+    for at in range(0, n, LANES):
+        store_vector(F, elements, at, reduced(load_vector(F, elements, at) * factor))
 
 
 @kernel

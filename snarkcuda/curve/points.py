@@ -20,6 +20,7 @@ Sources: Scott, eprint 2021/1130; El Housni, Guillevic and Piellard, eprint 2022
 Dai, Lin, Zhao and Zhou, eprint 2022/348.
 
 `tests/curve/test_points.py` compares both with multiplication by r, on points inside and outside.
+`cpu/subgroup_vector.py` tests eight points at a time.
 """
 
 from __future__ import annotations
@@ -196,13 +197,18 @@ def first_off_curve(
     return None if index < 0 else int(index)
 
 
+def has_cofactor(curve: Curve, group: Group) -> bool:
+    """Whether the curve has points outside the subgroup of order r."""
+    return group == curve.g2 or curve.family != "bn"
+
+
 def first_outside_subgroup(
     curve: Curve, group: Group, points: U64Array, start: int = 0, stop: int | None = None
 ) -> int | None:
     """Index of the first point on the curve (infinity apart) that is not of order r."""
-    if group == curve.g1 and curve.family == "bn":
+    if not has_cofactor(curve, group):
         return None
-    scale, bits, negative = _endomorphism(curve, group)
+    scale, bits, negative = endomorphism(curve, group)
     flat = arrays.packed(points)
     end = len(points) if stop is None else stop
     if curve.family == "bn":
@@ -226,7 +232,7 @@ def _element(group: Group, *values: Any) -> U64Array:
 
 
 @cache
-def _endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
+def endomorphism(curve: Curve, group: Group) -> tuple[U64Array, Any, bool]:
     """Scales of x and y, the multiple in binary, and whether the image is to be negated.
 
     The multiple is |eigenvalue|, or x in G2 of a BN curve.

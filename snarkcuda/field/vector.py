@@ -145,13 +145,19 @@ def _emit_sub(builder: Any, field: Field, *operands: Operand) -> Coefficients:
 
 def _emit_neg(builder: Any, field: Field, a: Operand) -> Coefficients:
     prime = prime_of(field)
-    zero = ifma.constant(prime, _lanes_of(a), 0)
+    zero = ifma.constant(prime, int(a.limbs[0][0].type.count), 0)
     return [ifma.sub(builder, prime, zero, x, a.k) for x in a.limbs]
+
+
+def _emit_conjugate(builder: Any, field: Field, a: Operand) -> Coefficients:
+    first, *rest = a.limbs
+    return [first, *_emit_neg(builder, field, a._replace(limbs=rest))] if rest else [first]
 
 
 _define(operator.add, 2, _sum_bound, _emit_add, _sum_units)
 _define(operator.sub, 2, _sum_bound, _emit_sub, _sum_units)
 _define(operator.neg, 1, lambda field, k: k, _emit_neg, _sum_units)
+_define(words.conjugate, 1, lambda field, k: k, _emit_conjugate, _sum_units)
 
 
 # --- products: wide values, added up and reduced once --------------------------------------------

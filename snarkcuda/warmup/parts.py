@@ -150,8 +150,8 @@ def _rows(pool: Pool, curve: Curve) -> None:
 
 
 def _transforms(vectors: bool, pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.resident_key import VECTOR_ROWS
     from snarkcuda.cpu.ntt import domain_of_size, tables, to_coset
+    from snarkcuda.cpu.resident_key import VECTOR_ROWS
     from snarkcuda.field.vector_type import has_vectors
 
     n = VECTOR_ROWS // 2 if has_vectors() and not vectors else _TWO_BLOCKS

@@ -37,7 +37,7 @@ def matrix_of(columns: list[list[tuple[int, int]]], n_rows: int) -> SparseRows:
 
 
 def coefficients(r: int, rng: random.Random) -> list[int]:
-    edges = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, r - 1, r - 2, r - 7, r // 2, r // 2 + 1]
+    edges = [0, 1, 2, 3, 5, 6, 7, 8, 9, 15, 16, 17, r - 1, r - 2, r - 5, r - 7, r // 2, r // 2 + 1]
     powers = [1 << k for k in (31, 63, 64, 65, 127, 128, 192, 252)]
     carries = [(1 << 64) - 1, (1 << 128) - 1, (1 << 192) - 1, (1 << 252) - 1, (1 << 64) - 3]
     # r − v borrows from limb j on up to limb k, through limbs that are those of r; and opposites.

@@ -26,12 +26,14 @@ from snarkcuda.bench.operations import field
 from snarkcuda.circuits.columns import by_column
 from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
-from snarkcuda.cpu import ntt, resident_key
+from snarkcuda.cpu import fixed_base, ntt, resident_key, subgroup_vector
+from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
 from snarkcuda.curve.params import CURVES
 from snarkcuda.curve.points import encode, first_outside_subgroup, linear_combination
+from snarkcuda.field.arrays import from_ints
 from snarkcuda.field.vector_type import has_vectors
 from snarkcuda.formats.r1cs import r1cs_chunks, read_r1cs
 from snarkcuda.groth16.prover import Prover
@@ -41,7 +43,10 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 VECTOR_KERNELS = (  # or the modules that have no others
     *(
         f"snarkcuda.cpu.{name}"
-        for name in ("msm_affine", "ntt_vector", "vector_form", "vector_points")
+        for name in (
+            *("bucket_sums", "fixed_base._entries", "msm_affine", "ntt_vector"),
+            *("subgroup_vector", "vector_form", "vector_points"),
+        )
     ),
     "snarkcuda.bench.operations.field._vector_products",
 )
@@ -73,6 +78,10 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
         pairing_product(curve, g1, g2)
         linear_combination(curve.g2, list(g2), [3])
         first_outside_subgroup(curve, curve.g2, g2)
+        if has_vectors():
+            subgroup_vector.first_outside_subgroup(curve, curve.g2, g2, 0, 1)
+            with Pool(1) as pool:
+                Multiples(pool, curve.g1, fixed_base.VECTOR_MULTIPLES).of(from_ints([3], 4))
         with Pool(1) as pool:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
             polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
