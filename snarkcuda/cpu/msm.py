@@ -95,10 +95,12 @@ def signed_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
-        window: bits of a digit, at most MAX_WINDOW; by default what is best for an MSM.
+        window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
     n = len(scalars)
     c = window or window_bits(n, scalar_bits)
+    if not 1 <= c <= MAX_WINDOW:
+        raise ValueError(f"a window has 1 to {MAX_WINDOW} bits, not {c}")
     values = np.empty((n_windows(scalar_bits, c), n), dtype=np.int16)
     n_tasks = -(-n // _CHUNK)
     pool.run(_cut, n_tasks, arrays.packed(scalars), c, values, stop=stop)

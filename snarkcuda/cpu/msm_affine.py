@@ -43,7 +43,7 @@ from snarkcuda.field.words import is_zero, one_like, select, zero_like
 from snarkcuda.jit import kernel
 
 BUCKET_COST = 2.5  # two complete additions in affine ones, measured
-MIN_WINDOW = 5  # with fewer bits there are fewer buckets than lanes to sum them
+MIN_WINDOW = 5  # with fewer bits lanes have a bucket each, or none, to sum
 _SUMS = 6  # X, Y, Z of the running sum and of the total
 
 
@@ -56,7 +56,7 @@ class SortedDigits:
 
     window: int
     codes: NDArray[np.uint32]  # (windows, n)
-    starts: NDArray[np.int64]  # (windows, 2^(c−1) + 3): where each bucket begins
+    starts: NDArray[np.int64]  # (windows, buckets + 3): where each begins; 2^(c−1), at least 8
     first: int = 0
 
     def __len__(self) -> int:
@@ -68,7 +68,11 @@ class SortedDigits:
 
 
 def sorted_digits(
-    pool: Pool, scalars: U64Array, scalar_bits: int, stop: Stop | None = None
+    pool: Pool,
+    scalars: U64Array,
+    scalar_bits: int,
+    stop: Stop | None = None,
+    window: int | None = None,
 ) -> SortedDigits:
     """Cut scalars into digits and sort each window by |digit|; within a bucket indices ascend.
 
@@ -77,12 +81,13 @@ def sorted_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits; n < 2^31.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
+        window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
-    window = window_bits(len(scalars), scalar_bits, BUCKET_COST, MIN_WINDOW)
+    window = window or window_bits(len(scalars), scalar_bits, BUCKET_COST, MIN_WINDOW)
     digits = signed_digits(pool, scalars, scalar_bits, stop, window)
     rows, n = digits.values.shape
     codes = np.empty((rows, n), dtype=np.uint32)
-    starts = np.zeros((rows, (1 << (window - 1)) + 3), dtype=np.int64)
+    starts = np.zeros((rows, max(1 << (window - 1), LANES) + 3), dtype=np.int64)
     pool.run(_sort, rows, digits.values, codes, starts, stop=stop)
     return SortedDigits(window, codes, starts)
 
@@ -113,7 +118,7 @@ def msm_affine(
     result = np.zeros(point_shape(group), dtype=np.uint64)
     if len(digits) == 0:
         return result
-    rows, n_buckets = digits.codes.shape[0], 1 << (digits.window - 1)
+    rows, n_buckets = digits.codes.shape[0], digits.starts.shape[1] - 3
     parts = 1
     while rows * parts < 4 * pool.threads and n_buckets // (2 * parts) >= 8 * LANES:
         parts *= 2
