@@ -47,7 +47,7 @@ from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import CURVES, Curve, Group, curve_named
-from snarkcuda.curve.points import decode
+from snarkcuda.curve.points import decode, point_shape
 from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector_type import has_vectors
@@ -142,7 +142,7 @@ def bench_msm(
 ) -> list[dict[str, Any]]:
     points, polynomials = peer(curve)
     n, is_g2 = 1 << log_n, group is curve.g2
-    ours = np.resize(distinct_points(pool, group), (n, *group_shape(group)))
+    ours = np.resize(distinct_points(pool, group), (n, *point_shape(group)))
     make, multiexp = (
         (points.PointG2, points.multiscalar_mul_g2)
         if is_g2
@@ -170,11 +170,6 @@ def bench_msm(
         net = [whole - zeros - integers for whole, zeros, integers in taken_off]
         results.append(result(f"msm {group.name}, {kind}", log_n, measured, net))
     return results
-
-
-def group_shape(group: Group) -> tuple[int, ...]:
-    limbs = prime_of(group.field).limbs
-    return (2, limbs) if group.field.level == 1 else (2, 2, limbs)
 
 
 def coordinates(point: Any) -> Any:
@@ -241,7 +236,7 @@ def scalar_path(curve: Curve, log_n: int, runs: int, threads: int) -> list[float
 def child(pool: Pool, curve: Curve, log_n: int, runs: int) -> None:
     assert not has_vectors()
     group, n = curve.g1, 1 << log_n
-    points = np.resize(distinct_points(pool, group), (n, *group_shape(group)))
+    points = np.resize(distinct_points(pool, group), (n, *point_shape(group)))
     call = our_msm(pool, group, points, scalars_of(group, n, "random"))
     print(json.dumps(in_turn({"ours": call}, runs)["ours"]))
 

@@ -26,12 +26,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 from measuring import record
 
 from snarkcuda import Prover, read_proof, read_public, verify
+from snarkcuda.errors import ForgeableKeyWarning
 
 NODE = """
 const fs = require("fs");
@@ -141,6 +143,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="write the record here")
     given = parser.parse_args()
+    warnings.simplefilter("ignore", ForgeableKeyWarning)  # keys for benches are such keys
     if hasattr(os, "sched_setaffinity"):  # snarkjs has a worker for each processor of the machine
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.threads])
     package = snarkjs_package(given.snarkjs) if given.snarkjs else None

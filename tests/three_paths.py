@@ -61,7 +61,7 @@ class Case(Protocol):
 
 def check(pool: Pool, cases: Sequence[Case]) -> None:
     """Each case by the definition and on every path that there is; they agree."""
-    for case, scalar in zip(cases, _without_avx(cases), strict=True):
+    for case, scalar in zip(cases, _without_avx(pool.threads, cases), strict=True):
         found = case.outcome(pool, has_vectors())
         case.judge(found)
         assert _digest(found) == scalar, case
@@ -71,10 +71,10 @@ def _digest(array: U64Array) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
-def _without_avx(cases: Sequence[Case]) -> list[str]:
+def _without_avx(threads: int, cases: Sequence[Case]) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", "from tests.three_paths import child; child()"],
-        input=pickle.dumps(list(cases)),
+        input=pickle.dumps((threads, list(cases))),
         env={**os.environ, "NUMBA_ENABLE_AVX": "0"},
         cwd=ROOT,
         capture_output=True,
@@ -86,8 +86,9 @@ def _without_avx(cases: Sequence[Case]) -> list[str]:
 def child() -> None:
     """The process of `_without_avx`: a digest for each case on stdin."""
     assert not has_vectors()
-    with Pool(2) as pool:
-        for case in pickle.load(sys.stdin.buffer):
+    threads, cases = pickle.load(sys.stdin.buffer)
+    with Pool(threads) as pool:
+        for case in cases:
             print(_digest(case.outcome(pool, False)))
 
 

@@ -1,4 +1,7 @@
-"""The vector MSM is the scalar one's sum: adversarial points, scalars, sizes and windows."""
+"""The vector MSM is the scalar one's sum: adversarial points, scalars and sizes.
+
+Every window: `tests/cpu/test_three_paths.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm_affine as module
 from snarkcuda.cpu.batch_add import BATCH, PARTS, add_pairs
 from snarkcuda.cpu.bucket_tree import GROUP
 from snarkcuda.cpu.fixed_base import Multiples
@@ -154,16 +156,6 @@ def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> Non
     rng, n = random.Random(scalars + points), 300
     indices = [POINTS[points](i, rng) for i in range(n)]
     check(pool, group, indices, [SCALARS[scalars](group.order, i, rng) for i in range(n)])
-
-
-@pytest.mark.parametrize("window", range(5, 16))
-def test_every_window(window: int, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "window_bits", lambda *_: window)
-    rng, r = random.Random(window), BN254.g1.order
-    edges = [(1 << window - 1) % r, ((1 << window - 1) + 1) % r, (1 << window) - 1]
-    scalars = edges + [sum(e << (window * k) for k in range(250 // window)) % r for e in edges]
-    scalars += [rng.randrange(r) for _ in range(60)]
-    check(pool, BN254.g1, [rng.randrange(128) for _ in scalars], scalars)
 
 
 @groups

@@ -49,6 +49,14 @@ def test_carries_at_every_window(group: str, points: str, pool: Pool) -> None:
 
 
 @groups
+@pytest.mark.parametrize("threads", [1, 9, 33])
+def test_any_number_of_threads(group: str, threads: int) -> None:
+    """With many, a window's buckets are shared out among several tasks."""
+    with Pool(threads) as pool:
+        check(pool, [Sum(group, "any", "carries", 800, window) for window in (9, 12, 15)])
+
+
+@groups
 def test_sizes(group: str, pool: Pool) -> None:
     sizes = sorted({0, *(max(1, (1 << k) + d) for k in range(13) for d in (-1, 0, 1))})
     check(pool, [Sum(group, "any", "any", n) for n in sizes])
