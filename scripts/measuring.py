@@ -17,7 +17,6 @@ from typing import Any
 
 from snarkcuda.machine import processor_model, usable_processors
 
-
 MEMORY = (
     "MiB. anonymous_mb: peak of RssAnon in /proc/PID/status (memory that the process itself holds, "
     "mapped files not counted), sampled every 10 ms; resident_mb: ru_maxrss, mapped files counted"
