@@ -17,7 +17,8 @@ of points, whose conversion is none of arkworks' work and is taken off:
 msm       the same call with zeros as scalars, and the conversion of n full integers
 ntt       in = (sum of two lists − out)/2,  out = fft of a single coefficient, which only copies
 
-A ratio is the median over the turns; the record has every single figure.
+Its whole call and what remains of it are both shown; a ratio is the median over the turns. The
+record has every single figure.
 """
 
 from __future__ import annotations
@@ -70,17 +71,18 @@ def in_turn(calls: dict[str, Callable[[], Any]], runs: int) -> Seconds:
     return {name: [turn[name] for turn in turns] for name in calls}
 
 
-def result(name: str, log_n: int, runs: Seconds, theirs: Sequence[float]) -> dict[str, Any]:
-    """One line of the record; `theirs` without conversions."""
-    ratios = [b / a for a, b in zip(runs["ours"], theirs, strict=True)]
-    return {
-        "operation": name,
-        "log_n": log_n,
-        "ours_ms": round(1000 * statistics.median(runs["ours"]), 2),
-        "zksnake_ms": round(1000 * statistics.median(theirs), 2),
-        "zksnake_over_ours": round(statistics.median(ratios), 2),
-        "seconds": runs,
-    }
+def result(name: str, log_n: int, runs: Seconds) -> dict[str, Any]:
+    """One line of the record."""
+    line: dict[str, Any] = {"operation": name, "log_n": log_n, "ours_ms": middle_ms(runs["ours"])}
+    for key in ("zksnake", "zksnake_call"):
+        line[f"{key}_ms"] = middle_ms(runs[key])
+        ratios = [b / a for a, b in zip(runs["ours"], runs[key], strict=True)]
+        line[f"{key}_over_ours"] = round(statistics.median(ratios), 2)
+    return {**line, "seconds": runs}
+
+
+def middle_ms(values: Sequence[float]) -> float:
+    return round(1000 * statistics.median(values), 2)
 
 
 # --- our side -----------------------------------------------------------------------------------
@@ -161,14 +163,14 @@ def bench_msm(
             sys.exit(f"{group.name}, 2^{log_n}, {kind}: the two sums differ")
         calls: dict[str, Callable[[], Any]] = {
             "ours": call,
-            "zksnake": partial(multiexp, theirs, scalars),
+            "zksnake_call": partial(multiexp, theirs, scalars),
             "zeros": partial(multiexp, theirs, [0] * n),
             **conversions(polynomials, scalars),
         }
         measured = in_turn(calls, runs)
-        taken_off = zip(measured["zksnake"], measured["zeros"], one_in(measured), strict=True)
-        net = [whole - zeros - integers for whole, zeros, integers in taken_off]
-        results.append(result(f"msm {group.name}, {kind}", log_n, measured, net))
+        parts = zip(measured["zksnake_call"], measured["zeros"], one_in(measured), strict=True)
+        measured["zksnake"] = [whole - zeros - integers for whole, zeros, integers in parts]
+        results.append(result(f"msm {group.name}, {kind}", log_n, measured))
     return results
 
 
@@ -191,14 +193,14 @@ def bench_ntt(pool: Pool, curve: Curve, log_n: int, runs: int) -> dict[str, Any]
         sys.exit(f"{curve.name}, 2^{log_n}: the two transforms differ")
     calls = {
         "ours": lambda: ntt.to_coset(pool, tables, x),
-        "zksnake": lambda: polynomials.fft(numbers, n),
+        "zksnake_call": lambda: polynomials.fft(numbers, n),
         **conversions(polynomials, numbers),
     }
-    runs_of = in_turn(calls, runs)
-    runs_of["ours"] = [t / (2 * _POLYNOMIALS) for t in runs_of["ours"]]
-    taken_off = zip(runs_of["zksnake"], one_in(runs_of), runs_of["one out"], strict=True)
-    net = [whole - a - b for whole, a, b in taken_off]
-    return result(f"ntt {curve.name}", log_n, runs_of, net)
+    measured = in_turn(calls, runs)
+    measured["ours"] = [t / (2 * _POLYNOMIALS) for t in measured["ours"]]
+    parts = zip(measured["zksnake_call"], one_in(measured), measured["one out"], strict=True)
+    measured["zksnake"] = [whole - a - b for whole, a, b in parts]
+    return result(f"ntt {curve.name}", log_n, measured)
 
 
 def their_coset(polynomials: Any, domain: ntt.Domain, numbers: list[int]) -> list[int]:
@@ -247,25 +249,32 @@ def bench(pool: Pool, curve: Curve, log_n: int, runs: int) -> list[dict[str, Any
         random_one, bits = bench_msm(pool, curve, group, log_n, runs)
         bits["share_of_random"] = round(bits["ours_ms"] / random_one["ours_ms"], 2)
         results += [random_one, bits]
-    measured = dict(results[0]["seconds"])
-    measured["ours"] = scalar_path(curve, log_n, runs, pool.threads)
-    net = [results[0]["zksnake_ms"] / 1000] * runs
-    results.append(result(f"msm {curve.g1.name}, random, scalar path", log_n, measured, net))
+    scalar = {**results[0]["seconds"], "ours": scalar_path(curve, log_n, runs, pool.threads)}
+    results.append(result(f"msm {curve.g1.name}, random, scalar path", log_n, scalar))
     results.append(bench_ntt(pool, curve, log_n, runs))
     for entry in results:
         print(row(entry), file=sys.stderr)
     return results
 
 
+_COLUMNS = {
+    "ours_ms": "ms",
+    "zksnake_ms": "zksnake ms",
+    "zksnake_over_ours": "/ ours",
+    "zksnake_call_ms": "its call ms",
+    "zksnake_call_over_ours": "/ ours",
+    "share_of_random": "of random",
+}
+
+
 def row(entry: dict[str, Any]) -> str:
-    share = entry.get("share_of_random", "")
-    cells = [entry["operation"], f"2^{entry['log_n']}", entry["ours_ms"], entry["zksnake_ms"]]
-    return f"| {' | '.join(str(cell) for cell in [*cells, entry['zksnake_over_ours'], share])} |"
+    cells = [entry["operation"], f"2^{entry['log_n']}", *(entry.get(key, "") for key in _COLUMNS)]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    head = "| operation | n | ms | zksnake ms | zksnake / snarkcuda | of random |"
-    return "\n".join([head, "|---|---|---|---|---|---|", *map(row, results)])
+    head = f"| operation | n | {' | '.join(_COLUMNS.values())} |"
+    return "\n".join([head, "|---" * (2 + len(_COLUMNS)) + "|", *map(row, results)])
 
 
 def main() -> None:
