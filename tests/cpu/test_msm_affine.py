@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,21 @@ def test_a_tail(pool: Pool) -> None:
         found = msm_affine(pool, group, vector(pool, group, points[first:]), tail)
         assert np.array_equal(found, expected)
         assert tail.tail(0).first == first
+
+
+def test_points_whose_x_is_0(pool: Pool) -> None:
+    """(0, ±2) is on BLS12-381, of order 3; only its y tells it from infinity.
+
+    A key may hold it: points of a query are checked against the curve when it is loaded. Sums of
+    few points each, as errors of that order cancel in long ones.
+    """
+    group = BLS12_381.g1
+    edges = encode(group, [(0, 2), (0, group.field.modulus - 2)])
+    points = np.concatenate([edges, multiples(group)[:2]])  # infinity and G
+    digits = sorted_digits(pool, from_ints([1, 1], 4), group.order.bit_length())
+    for pair in product(points, repeat=2):
+        found = msm_affine(pool, group, vector(pool, group, np.stack(pair)), digits)
+        assert np.array_equal(found, linear_combination(group, list(pair), [1, 1]))
 
 
 def test_numbers_must_agree(pool: Pool) -> None:
