@@ -8,8 +8,7 @@ A KEYDIR holds circuit.zkey and witness.wtns (`scripts/make_bench_key.sh` makes 
     cold       one run with an empty kernel cache: start, compile everything, prove, write
     warm       start-up, reading, proof, self-check and writing; median of `--runs` after a warm-up
     snarkjs    `snarkjs groth16 prove` on the same files, each run right after one of ours
-    memory     peak of anonymous memory (what the process itself holds; mapped files not counted),
-               sampled a hundred times a second, and peak resident memory
+    memory     peaks of anonymous and of resident memory, as `measuring.MEMORY` says
 
 The record has the machine, versions, revision, date and every single run.
 """
@@ -25,7 +24,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from measuring import measure, record, summary
+from measuring import MEMORY, measure, record, summary
 
 
 def bench(case: Path, runs: int, snarkjs: str | None, out: Path) -> dict[str, object]:
@@ -58,7 +57,7 @@ def bench(case: Path, runs: int, snarkjs: str | None, out: Path) -> dict[str, ob
 
 def table(records: list[dict[str, object]]) -> str:
     lines = [
-        "| case | cold s | warm s | MB | snarkjs s | MB | snarkjs / snarkcuda |",
+        "| case | cold s | warm s | MiB | snarkjs s | MiB | snarkjs / snarkcuda |",
         "|---|---|---|---|---|---|---|",
     ]
     for result in records:
@@ -88,7 +87,7 @@ def main() -> None:
         records = [
             bench(case, arguments.runs, arguments.snarkjs, Path(folder)) for case in arguments.cases
         ]
-    record({"cases": records}, arguments.out)
+    record({"memory": MEMORY, "cases": records}, arguments.out)
     print(table(records))
 
 

@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from measuring import measure, record, summary
+from measuring import MEMORY, measure, record, summary
 
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.point_checks import first_outside_subgroup
@@ -153,7 +153,7 @@ def main() -> None:
                 point_checks(c, g, given.points, given.runs) for c in curves for g in (c.g1, c.g2)
             ],
         }
-    record(results, given.out)
+    record({"memory": MEMORY, **results}, given.out)
     print(table(results))
 
 

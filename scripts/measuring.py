@@ -16,10 +16,16 @@ from typing import Any
 from snarkcuda.bench.machine_line import dated, machine_line
 from snarkcuda.machine import usable_processors
 
+MEMORY = (
+    "MiB. anonymous_mb: peak of RssAnon in /proc/PID/status (memory that the process itself holds, "
+    "mapped files not counted), sampled every 10 ms; resident_mb: ru_maxrss, mapped files counted"
+)
+"""How `Run` measures memory; part of each record."""
+
 
 @dataclass(frozen=True)
 class Run:
-    """One finished process: seconds of wall and processor time, peak memory in MB."""
+    """One finished process: seconds of wall and processor time, peak memory (see `MEMORY`)."""
 
     wall: float
     cpu: float

@@ -178,6 +178,17 @@ def evaluate(polynomial: Sequence[int], x: int, modulus: int) -> int:
     return value
 
 
+def value_at(curve: Curve, values: Sequence[int], x: int) -> int:
+    """The polynomial with these values on the domain at x: (xⁿ − 1)/n · Σ vᵢ·ωⁱ/(x − ωⁱ)."""
+    p, n = curve.fr.modulus, len(values)
+    root, power, numerator, denominator = root_of_unity(curve, n), 1, 0, 1
+    for value in values:  # the sum as one fraction
+        numerator = (numerator * (x - power) + value * power * denominator) % p
+        denominator = denominator * (x - power) % p
+        power = power * root % p
+    return (pow(x, n, p) - 1) * numerator * pow(n * denominator, -1, p) % p
+
+
 def quotient(a: Sequence[int], b: Sequence[int], c: Sequence[int], modulus: int) -> list[int]:
     """(a·b − c)/(xⁿ − 1) by long division; ValueError if there is a remainder."""
     n = len(c)

@@ -1,6 +1,6 @@
 """Multi-scalar multiplication Σ kᵢ·Pᵢ on the CPU: Pippenger's buckets with signed digits.
 
-    kᵢ = Σ_w digit[w, i]·2^(c·w),   −2^(c−1) < digit ≤ 2^(c−1)
+    kᵢ = Σ_w digit[w, i]·2^(c·w),   −2^(c−1) < digit ≤ 2^(c−1)   (c = 16: ≤ and <)
 
     task (w, g):   for i in group g:   bucket[|digit[w, i]|] += ±Pᵢ
                    sum = Σ_b b·bucket[b], by two running sums from the top
@@ -40,7 +40,7 @@ from snarkcuda.field.element import load, zero
 from snarkcuda.jit import kernel
 
 SCALAR_LIMBS = 4
-MAX_WINDOW = 15  # digits up to 2^(c−1) are kept in int16
+MAX_WINDOW = 16  # digits are kept in int16
 _CHUNK = 1 << 12  # scalars cut in one task; points added between two looks at the stop flag
 
 
@@ -77,8 +77,11 @@ def window_bits(n: int, scalar_bits: int, bucket_cost: float = 2 * 1.4, least: i
 
 
 def n_windows(scalar_bits: int, c: int) -> int:
-    """Windows of c bits that hold scalar_bits bits and the last carry."""
-    return scalar_bits // c + 1
+    """Windows of c bits that hold scalar_bits bits and the last carry.
+
+    Of 16 bits the last window must leave one free: its digit cannot be −2^15 and a carry.
+    """
+    return (scalar_bits + (c == MAX_WINDOW)) // c + 1
 
 
 def signed_digits(
@@ -95,10 +98,12 @@ def signed_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
-        window: bits of a digit, at most MAX_WINDOW; by default what is best for an MSM.
+        window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
     n = len(scalars)
     c = window or window_bits(n, scalar_bits)
+    if not 1 <= c <= MAX_WINDOW:
+        raise ValueError(f"a window has 1 to {MAX_WINDOW} bits, not {c}")
     values = np.empty((n_windows(scalar_bits, c), n), dtype=np.int16)
     n_tasks = -(-n // _CHUNK)
     pool.run(_cut, n_tasks, arrays.packed(scalars), c, values, stop=stop)
@@ -148,7 +153,9 @@ def _group_count(n: int, rows: int, window: int, threads: int) -> int:
 def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
     rows, n = values.shape
     mask = (uint64(1) << uint64(c)) - uint64(1)
-    half = uint64(1) << uint64(c - 1)
+    most = uint64(1) << uint64(c - 1)
+    if c == MAX_WINDOW:  # which int16 does not hold, but −2^(c−1) it does
+        most -= uint64(1)
     limbs = np.empty(SCALAR_LIMBS, dtype=np.uint64)
     task = claim(tasks)
     while task >= 0:
@@ -168,7 +175,7 @@ def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
                     if shift + c > 64 and word + 1 < SCALAR_LIMBS:
                         digit |= limbs[word + 1] << uint64(64 - shift)
                 digit = (digit & mask) + carry
-                if digit > half:
+                if digit > most:
                     values[w, i] = int16(-int16((mask + uint64(1)) - digit))
                     carry = uint64(1)
                 else:

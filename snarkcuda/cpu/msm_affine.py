@@ -50,7 +50,7 @@ class SortedDigits:
 
     window: int
     codes: NDArray[np.uint32]  # (windows, n)
-    starts: NDArray[np.int64]  # (windows, 2^(c−1) + 3): where each bucket begins
+    starts: NDArray[np.int64]  # (windows, buckets + 3): where each begins; 2^(c−1), at least 8
     first: int = 0
 
     def __len__(self) -> int:
@@ -75,13 +75,13 @@ def sorted_digits(
         scalars: uint64 (n, 4), canonical, below 2^scalar_bits; n < 2^31.
         scalar_bits: bit length of the scalar field's modulus.
         stop: ends the work early with `Cancelled`.
-        window: bits of a digit, at most MAX_WINDOW; by default what is best for an MSM.
+        window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
     window = window or window_bits(len(scalars), scalar_bits, BUCKET_COST)
     digits = signed_digits(pool, scalars, scalar_bits, stop, window)
     rows, n = digits.values.shape
     codes = np.empty((rows, n), dtype=np.uint32)
-    starts = np.zeros((rows, (1 << (window - 1)) + 3), dtype=np.int64)
+    starts = np.zeros((rows, max(1 << (window - 1), LANES) + 3), dtype=np.int64)
     pool.run(_sort, rows, digits.values, codes, starts, stop=stop)
     return SortedDigits(window, codes, starts)
 
@@ -112,7 +112,7 @@ def msm_affine(
     result = np.zeros(point_shape(group), dtype=np.uint64)
     if len(digits) == 0:
         return result
-    rows, n_buckets = digits.codes.shape[0], 1 << (digits.window - 1)
+    rows, n_buckets = digits.codes.shape[0], digits.starts.shape[1] - 3
     parts = 1
     while rows * parts < TASKS * pool.threads and n_buckets // parts > LEAST_BUCKETS:
         parts *= 2

@@ -14,7 +14,7 @@ from snarkcuda.curve.params import CURVES, Curve
 from snarkcuda.field.arrays import U64Array, from_ints, to_ints
 from snarkcuda.field.params import PrimeField
 from snarkcuda.field.vector_type import has_vectors
-from tests.naive_groth16 import evaluate, interpolate, root_of_unity
+from tests.naive_groth16 import evaluate, interpolate, root_of_unity, value_at
 
 curves = pytest.mark.parametrize("curve", CURVES, ids=lambda curve: curve.name)
 adicity = pytest.mark.parametrize("capped", [False, True], ids=["root of 2n", "shift 25"])
@@ -85,17 +85,6 @@ def test_every_point_of_small_domains(
     assert coset(curve, pool, domain, rows) == expected
 
 
-def at(curve: Curve, values: Sequence[int], x: int) -> int:
-    """The polynomial with these values on the domain at x: (xⁿ − 1)/n · Σ vᵢ·ωⁱ/(x − ωⁱ)."""
-    p, n = curve.fr.modulus, len(values)
-    root, power, numerator, denominator = root_of_unity(curve, n), 1, 0, 1
-    for value in values:  # the sum as one fraction
-        numerator = (numerator * (x - power) + value * power * denominator) % p
-        denominator = denominator * (x - power) % p
-        power = power * root % p
-    return (pow(x, n, p) - 1) * numerator * pow(n * denominator, -1, p) % p
-
-
 @curves
 @adicity
 @pytest.mark.parametrize("log_n", [ntt._LOG_BLOCK + d for d in (-1, 0, 1, 2)])
@@ -111,7 +100,7 @@ def test_sampled_points_of_larger_domains(
     root, shift = root_of_unity(curve, n), shift_of(curve, n, capped)
     for row, values in zip(rows, result, strict=True):
         for i in (0, 1, n // 2, n - 1, rng.randrange(n)):
-            assert values[i] == at(curve, row, shift * pow(root, i, p) % p)
+            assert values[i] == value_at(curve, row, shift * pow(root, i, p) % p)
 
 
 @curves
