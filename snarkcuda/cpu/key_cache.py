@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.formats.opening import FilePath, MappedFile, shown, state_of
 from snarkcuda.groth16.keys import ProvingKey
-from snarkcuda.jit import is_private, source_digest
+from snarkcuda.jit import is_private
+from snarkcuda.sources import source_digest
 
 MAGIC = b"snarkkey"
 VERSION = 1

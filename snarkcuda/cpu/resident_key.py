@@ -170,7 +170,7 @@ def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
         shape = (-1, *point_shape(query.group))
         bad = first_off_curve(pool, query.group, query.points.view(np.uint64).reshape(shape))
     else:
-        out = np.empty_like(query.points)
+        out = arrays.aligned_bytes(len(query.points))
         bad = points_in_vector_form(pool, query.group, query.points, out)
         query = replace(query, points=arrays.packed(out))
     if bad is not None:

@@ -20,6 +20,7 @@ from snarkcuda.field.naive import flatten, naive
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector import is_null, reduced
 from snarkcuda.field.vector_memory import (
+    address_of,
     broadcast_vector,
     gather_points,
     load_vector,
@@ -82,10 +83,10 @@ def _convert(
     tasks: Any, P: Any, F: Any, points: Any, constants: Any, out: Any, off_curve: Any
 ) -> None:
     """P is F's prime field; `constants` are b, in F, and the factor, in P; n at least the lanes."""
-    per_point = 2 * word_count(F) // word_count(P)
-    n = len(points) // (16 * word_count(F))
+    per_point, row_bytes = 2 * word_count(F) // word_count(P), 16 * word_count(F)
+    n = len(points) // row_bytes
     b, factor = broadcast_vector(F, constants, 0), broadcast_vector(P, constants, per_point // 2)
-    places = np.empty(LANES, dtype=np.int64)
+    rows = np.empty(LANES, dtype=np.int64)
     task = claim(tasks)
     while task >= 0:
         begin, end = task * _CHUNK, min(n, (task + 1) * _CHUNK)
@@ -95,8 +96,8 @@ def _convert(
             store_vector(P, out, at, load_vector(P, points, at) * factor)
         for i in range(begin, end, LANES):
             for lane in range(LANES):
-                places[lane] = 2 * min(i + lane, end - 1)
-            x, y = gather_points(F, out, places, 0)
+                rows[lane] = address_of(out) + min(i + lane, end - 1) * row_bytes
+            x, y = gather_points(F, rows, 0, 1)
             right = is_zero(reduced(curve_defect(x, y, b))) | (is_null(x) & is_null(y))
             if right != _EVERY_LANE:
                 for lane in range(LANES - 1, -1, -1):

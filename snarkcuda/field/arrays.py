@@ -108,3 +108,10 @@ def zero_rows(array: U64Array, block: int = 1 << 16) -> Iterator[int]:
     for start in range(0, len(rows), block):
         found = np.flatnonzero(~rows[start : start + block].any(axis=1))
         yield from (start + found).tolist()
+
+
+def aligned_bytes(n: int) -> NDArray[np.uint8]:
+    """n bytes, not set, that begin with a cache line: a row of 64 bytes is one miss, not two."""
+    memory = np.empty(n + 64, dtype=np.uint8)
+    first = -memory.ctypes.data % 64
+    return memory[first : first + n]
