@@ -13,9 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakSet
 
-from snarkcuda.cpu import matvec, msm, msm_affine, ntt, resident_key
+from snarkcuda.cpu import matvec, msm, msm_affine, resident_key
 from snarkcuda.cpu.msm_blocks import PlainScalars, msm_blocks
 from snarkcuda.cpu.pool import Pool, Stop, submit
+from snarkcuda.cpu.quotient import coset_quotient
 from snarkcuda.cpu.resident_key import Query, ResidentKey
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.formats.opening import FilePath
@@ -101,7 +102,7 @@ class CpuJob:
 
     def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
         """a = A·w, b = B·w, c = a·b on the domain."""
-        n_bytes = key.matrices.values.nbytes + witness.nbytes
+        n_bytes = key.matrices.nbytes + witness.nbytes
 
         def operation() -> U64Array:
             return matvec.evaluate(self._pool, key.matrices, witness, self._stop)
@@ -112,9 +113,7 @@ class CpuJob:
         """h: a·b − c on the coset, as scalars of the H query; three inverse, three forward NTTs."""
 
         def operation() -> Scalars:
-            x = abc.result()
-            ntt.to_coset(self._pool, key.tables, x, self._stop)
-            h = matvec.quotient_scalars(self._pool, key.matrices.field, x, self._stop)
+            h = coset_quotient(self._pool, key.tables, abc.result(), self._stop)
             return self._digits(key, h)
 
         n_bytes = 3 * 8 * 4 * key.key.domain_size

@@ -64,7 +64,9 @@ def parts_of_proof(curve: Curve, vectors: bool) -> list[Part]:
         Part("membership in G1", curve, "snarkcuda.curve.points", 2.5, partial(_membership, g1)),
         Part("membership in G2", curve, "snarkcuda.curve.points", 5.5, partial(_membership, g2)),
         Part("rows", curve, "snarkcuda.cpu.matvec", 1.5, _rows),
-        Part(f"{kind} transforms", curve, "snarkcuda.cpu.ntt", 2, partial(_transforms, vectors)),
+        Part(
+            f"{kind} transforms", curve, "snarkcuda.cpu.quotient", 2, partial(_transforms, vectors)
+        ),
         Part(f"{kind} sums in G1", curve, sums, 1.7 * scale, partial(_sums, vectors, g1)),
         Part(f"{kind} sums in G2", curve, sums, 2.2 * scale, partial(_sums, vectors, g2)),
     ]
@@ -140,23 +142,24 @@ def _final_exponentiation(pool: Pool, curve: Curve) -> None:
 
 
 def _rows(pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.matvec import evaluate, group_by_row, quotient_scalars
+    from snarkcuda.cpu.matvec import evaluate, group_by_row
     from snarkcuda.cpu.msm import signed_digits
     from snarkcuda.groth16.keys import COEFFICIENT
 
     matrices = group_by_row(curve.fr, 2, 1, np.zeros(1, dtype=COEFFICIENT))
     abc = evaluate(pool, matrices, arrays.from_ints([1], 4))
-    signed_digits(pool, quotient_scalars(pool, curve.fr, abc), curve.fr.bits)
+    signed_digits(pool, abc[0], curve.fr.bits)
 
 
 def _transforms(vectors: bool, pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.ntt import domain_of_size, tables, to_coset
+    from snarkcuda.cpu.ntt import domain_of_size, tables
+    from snarkcuda.cpu.quotient import coset_quotient
     from snarkcuda.cpu.resident_key import VECTOR_ROWS
     from snarkcuda.field.vector_type import has_vectors
 
     n = VECTOR_ROWS // 2 if has_vectors() and not vectors else _TWO_BLOCKS
     made = tables(pool, domain_of_size(curve.fr, n), vectors)
-    to_coset(pool, made, np.zeros((3, n, 4), dtype=np.uint64))
+    coset_quotient(pool, made, np.zeros((3, n, 4), dtype=np.uint64))
 
 
 def _sums(vectors: bool, group: Group, pool: Pool, curve: Curve) -> None:

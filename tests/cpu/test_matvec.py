@@ -118,6 +118,30 @@ def test_first_and_last_row_and_wire(pool: Pool, field: PrimeField) -> None:
     assert c == [42, *[0] * (n - 2), 165]
 
 
+def decoded(field: PrimeField, grouped: matvec.Matrices) -> list[int]:
+    """The coefficients of all entries."""
+    table = [v * pow(2**512, -1, field.modulus) % field.modulus for v in to_ints(grouped.table)]
+    values = [1, field.modulus - 1, *table]
+    return [values[code] for code in grouped.codes]
+
+
+def test_more_values_than_the_table_of_slots(pool: Pool) -> None:
+    """Those that find no slot are stored again each time they occur; the sums are the same."""
+    field, n, rng = CURVES[0].fr, 1 << 10, np.random.default_rng(4)
+    distinct = (1 << matvec._LOG_SLOTS) + 5_000
+    raw = rng.integers(0, 1 << 60, size=(distinct, 4), dtype=np.uint64)  # value·R², below p
+    keyed = np.zeros(2 * distinct, dtype=COEFFICIENT)
+    keyed["constraint"] = np.arange(2 * distinct) % n
+    keyed["value"] = np.concatenate([raw, raw])
+    grouped = matvec.group_by_row(field, n, 1, keyed)
+    assert distinct < len(grouped.table) < 2 * distinct
+    a, _, _ = plain(field, matvec.evaluate(pool, grouped, from_ints([3], 4)))
+    sums, over = [0] * n, pow(2**512, -1, field.modulus)
+    for row, value in zip(keyed["constraint"].tolist(), to_ints(keyed["value"]), strict=True):
+        sums[row] += value
+    assert a == [3 * total * over % field.modulus for total in sums]
+
+
 @fields
 def test_order_of_the_file_is_kept(field: PrimeField) -> None:
     """Grouping is stable: within a row the records stand as they did in the key."""
@@ -125,8 +149,9 @@ def test_order_of_the_file_is_kept(field: PrimeField) -> None:
     grouped = matvec.group_by_row(field, 16, 20, records(field, entries))
     ordered = sorted(entries, key=lambda entry: (entry[0], entry[1]))  # Python's sort is stable
     assert grouped.wires.tolist() == [wire for _, _, wire, _ in ordered]
-    values = [value * 2**512 % field.modulus for *_, value in ordered]
-    assert to_ints(grouped.values) == values
+    assert decoded(field, grouped) == [value for *_, value in ordered]
+    others = {value for *_, value in ordered} - {1, field.modulus - 1}
+    assert len(grouped.table) == len(others)
     for row in range(32):
         part = ordered[grouped.start[row] : grouped.start[row + 1]]
         assert all(16 * matrix + constraint == row for matrix, constraint, *_ in part)
@@ -148,30 +173,13 @@ def test_records_at_any_address(pool: Pool, field: PrimeField) -> None:
 
 
 @fields
-@pytest.mark.parametrize("n", [1, 4, 1024, 2048])
-def test_quotient_scalars(pool: Pool, field: PrimeField, n: int) -> None:
-    """a·b − c, out of Montgomery form and canonical, edge values included."""
-    p, rng = field.modulus, random.Random(n)
-    edges = [0, 1, p - 1]
-    rows = [
-        [rng.choice(edges) if rng.random() < 0.3 else rng.randrange(p) for _ in range(n)]
-        for _ in range(3)
-    ]
-    array = from_ints([field.to_montgomery(v) for row in rows for v in row], 4).reshape(3, n, 4)
-    expected = [(a * b - c) % p for a, b, c in zip(*rows, strict=True)]
-    assert to_ints(matvec.quotient_scalars(pool, field, array)) == expected
-
-
-@fields
 def test_cancelled(pool: Pool, field: PrimeField) -> None:
-    """A set stop ends both operations."""
+    """A set stop ends it."""
     stop = Stop()
     stop.set()
     matrices = matvec.group_by_row(field, 4, 1, records(field, [(0, 0, 0, 1)]))
     with pytest.raises(Cancelled):
         matvec.evaluate(pool, matrices, from_ints([1], 4), stop)
-    with pytest.raises(Cancelled):
-        matvec.quotient_scalars(pool, field, np.zeros((3, 4, 4), dtype=np.uint64), stop)
 
 
 @fields

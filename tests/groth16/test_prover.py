@@ -206,7 +206,13 @@ def test_the_key_is_only_read(curve: Curve) -> None:
 
         def digest() -> str:
             arrays = [tables.roots, tables.inverse_roots, tables.scale]
-            arrays += [matrices.start, matrices.wires, matrices.values, witness.values]
+            arrays += [
+                matrices.start,
+                matrices.wires,
+                matrices.codes,
+                matrices.table,
+                witness.values,
+            ]
             arrays += [key.coefficients, key.beta_g1, key.delta_g1, vk.alpha_g1, vk.ic]
             arrays += [vk.beta_g2, vk.gamma_g2, vk.delta_g2, key.a_query, key.b_g1_query]
             arrays += [key.b_g2_query, key.l_query, key.h_query, resident.h_query.points]
