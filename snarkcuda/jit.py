@@ -216,7 +216,11 @@ def processor() -> tuple[str, ...]:
 
 
 class _Entries:
-    """The files of one kernel: digest of the payload, then numba's pickled machine code."""
+    """The files of one kernel.
+
+    A file: SHA-256 of the rest, the length of numba's pickle (u64), the pickle, the bitcode, for
+    tests to look at.
+    """
 
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         self._directory = directory
@@ -229,16 +233,11 @@ class _Entries:
 
     def load(self, key: object) -> Any:
         """The unpickled entry, or None where there is none, or it is damaged or not ours."""
-        data, path = b"", self._path(key)
-        with suppress(OSError), path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if is_private(status):
-                data = file.read()
-                # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
-                os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
-        if hashlib.sha256(data[32:]).digest() == data[:32]:
+        path = self._path(key)
+        parts = self._parts(path)
+        if parts is not None:
             try:
-                found = pickle.loads(data[32:])
+                found = pickle.loads(parts[0])
                 logger.debug("loading %s", path.stem)
                 return found
             except Exception as error:  # whatever a foreign pickle raises
@@ -246,12 +245,34 @@ class _Entries:
         logger.info("compiling %s", path.stem)
         return None
 
+    def bitcode(self, key: object) -> bytes:
+        """The optimised LLVM module of an entry that is there."""
+        parts = self._parts(self._path(key))
+        assert parts is not None
+        return parts[1]
+
+    @staticmethod
+    def _parts(path: Path) -> tuple[bytes, bytes] | None:
+        data = b""
+        with suppress(OSError), path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if is_private(status):
+                data = file.read()
+                # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
+                os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
+        if len(data) < 40 or hashlib.sha256(data[32:]).digest() != data[:32]:
+            return None
+        end = 40 + int.from_bytes(data[32:40], "little")
+        return data[40:end], data[end:]
+
     def save(self, key: object, data: Any) -> None:
         """Write aside and rename, so that no reader ever sees half of an entry.
 
         A full disk costs the cache entry, not the proof.
         """
-        payload = dumps(data)
+        entry, bitcode = data
+        pickled = dumps(entry)
+        payload = len(pickled).to_bytes(8, "little") + pickled + bitcode
         try:
             handle, temporary = tempfile.mkstemp(f"{SUFFIX}.tmp", ".", self._directory)
         except OSError:
@@ -285,15 +306,15 @@ class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = [_Locator]  # noqa: RUF012 (numba reads it so)
 
     def reduce(self, result: Any) -> Any:
-        """Machine code without the bitcode beside it, which is there for other kernels to inline.
+        """Machine code, and the bitcode apart, which is there for other kernels to inline.
 
         None does (`kernel`), and it takes longer to parse than the machine code to load. numba
         looks into it for one name, the entry's.
         """
-        (name, kind, (code, _)), fndesc, *rest = super().reduce(result)
+        (name, kind, (code, bitcode)), fndesc, *rest = super().reduce(result)
         entry = f'define void @"{fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}'
-        bitcode = llvmlite.binding.parse_assembly(entry).as_bitcode()
-        return (name, kind, (code, bitcode)), fndesc, *rest
+        stub = llvmlite.binding.parse_assembly(entry).as_bitcode()
+        return ((name, kind, (code, stub)), fndesc, *rest), bitcode
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
@@ -302,6 +323,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         super().__init__(function)
         self._cache_file = _Entries(directory, function, stamp)
+
+    def bitcode(self, signature: Any) -> bytes:
+        """The LLVM module of a signature that has been compiled and kept."""
+        key = self._index_key(signature, cpu_target.target_context.codegen())
+        return self._cache_file.bitcode(key)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """As numba's, but the compiler's registries, a tenth of a second, load if it compiles."""

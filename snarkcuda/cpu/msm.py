@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import int16, uint64
+from numba import int16, int64, uint64
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
@@ -200,13 +200,13 @@ def _fill_buckets(
             if stopped(tasks):
                 return
             for i in range(start, min(start + _CHUNK, n * (group + 1) // groups)):
-                digit = values[row, first + i]
+                digit = int64(values[row, first + i])  # −2^15 has no |digit| in int16
                 if digit == 0:
                     continue
                 x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)
                 if digit < 0:
                     y = -y
-                b = abs(int(digit))
+                b = abs(digit)
                 store_xyzz(F, buckets, b, xyzz_add_affine(load_xyzz(F, buckets, b), x, y))
         running, total = infinity, infinity
         for b in range(n_buckets, 0, -1):

@@ -60,7 +60,13 @@ def parts_of_proof(curve: Curve, vectors: bool) -> list[Part]:
     kind, sums, scale = ("vector", "msm_affine", 4) if vectors else ("scalar", "msm", 1)
     sums = f"snarkcuda.cpu.{sums}"
     g1, g2 = curve.g1, curve.g2
+    points = "snarkcuda.cpu.vector_points"
+    of_vectors = [
+        Part("points in G1", curve, points, 1, partial(_points, g1)),
+        Part("points in G2", curve, points, 1, partial(_points, g2)),
+    ]
     return [
+        *(of_vectors if vectors else []),
         Part("membership in G1", curve, "snarkcuda.curve.points", 2.5, partial(_membership, g1)),
         Part("membership in G2", curve, "snarkcuda.curve.points", 5.5, partial(_membership, g2)),
         Part("rows", curve, "snarkcuda.cpu.matvec", 1.5, _rows),
@@ -82,19 +88,28 @@ def parts_of_pairing(curve: Curve) -> list[Part]:
 
 def parts_of_everything(curve: Curve) -> list[Part]:
     """What `prove`, `verify`, `check` and `setup` run, with keys of any size."""
+    from snarkcuda.curve.points import has_cofactor
     from snarkcuda.field.vector_type import has_vectors
 
     proof = parts_of_proof(curve, vectors=False)
     if has_vectors():
         proof += [part for part in parts_of_proof(curve, vectors=True) if part not in proof]
     g1, g2 = curve.g1, curve.g2
+    checks = "snarkcuda.cpu.subgroup_vector"
+    memberships = [
+        Part(f"many memberships in {group.name[-2:].upper()}", curve, checks, 5, work)
+        for group in (g1, g2)
+        if has_vectors() and has_cofactor(curve, group)
+        for work in [partial(_memberships, group)]
+    ]
     return [
         *proof,
+        *memberships,
         *parts_of_pairing(curve),
         Part("circuits", curve, "snarkcuda.circuits.satisfied", 1.5, _circuits),
         Part("research setup", curve, "snarkcuda.groth16.research_key", 2, _research_setup),
-        Part("multiples in G1", curve, "snarkcuda.cpu.fixed_base", 2, partial(_multiples, g1)),
-        Part("multiples in G2", curve, "snarkcuda.cpu.fixed_base", 4, partial(_multiples, g2)),
+        Part("multiples in G1", curve, "snarkcuda.cpu.fixed_base", 7, partial(_multiples, g1)),
+        Part("multiples in G2", curve, "snarkcuda.cpu.fixed_base", 9, partial(_multiples, g2)),
         Part(
             "column sums in G1", curve, "snarkcuda.groth16.ceremony_key", 3, partial(_columns, g1)
         ),
@@ -175,6 +190,13 @@ def _sums(vectors: bool, group: Group, pool: Pool, curve: Curve) -> None:
         msm(pool, group, arrays.packed(points), signed_digits(pool, one, curve.fr.bits))
 
 
+def _points(group: Group, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.cpu.vector_points import points_in_vector_form
+
+    raw = arrays.packed(_generator(group))
+    points_in_vector_form(pool, group, raw, np.empty_like(raw))
+
+
 # --- circuits and setup -----------------------------------------------------------------------
 
 
@@ -214,9 +236,16 @@ def _research_setup(pool: Pool, curve: Curve) -> None:
 
 
 def _multiples(group: Group, pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.fixed_base import Multiples
+    from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES, Multiples
 
-    Multiples(pool, group, 1).of(arrays.from_ints([1], 4))
+    for n in (1, VECTOR_MULTIPLES):
+        Multiples(pool, group, n).of(arrays.from_ints([1], 4))
+
+
+def _memberships(group: Group, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.cpu.subgroup_vector import first_outside_subgroup
+
+    first_outside_subgroup(curve, group, _generator(group), 0, 1)
 
 
 def _columns(group: Group, pool: Pool, curve: Curve) -> None:
