@@ -18,7 +18,7 @@ from snarkcuda.warmup.parts import Part
 
 def missing(parts: Iterable[Part]) -> list[Part]:
     """Those that have no record."""
-    return [part for part in parts if not (path := _record(part)) or not path.exists()]
+    return [part for part in parts if not (path := _record(part)) or not _exists(path)]
 
 
 def remember(parts: Iterable[Part]) -> None:
@@ -27,6 +27,12 @@ def remember(parts: Iterable[Part]) -> None:
         if path := _record(part):
             with suppress(OSError):
                 path.touch()
+
+
+def _exists(path: Path) -> bool:
+    with suppress(OSError):  # a cache that we may not look into
+        return path.exists()
+    return False
 
 
 def _record(part: Part) -> Path | None:

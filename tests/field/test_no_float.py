@@ -30,6 +30,7 @@ from snarkcuda.circuits.satisfied import first_unsatisfied
 from snarkcuda.cpu import fixed_base, ntt, resident_key, subgroup_vector
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.pool import Pool
+from snarkcuda.cpu.quotient import coset_quotient
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
 from snarkcuda.curve.pairing import pairing_product
 from snarkcuda.curve.params import CURVES
@@ -85,9 +86,9 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
                 Multiples(pool, curve.g1, fixed_base.VECTOR_MULTIPLES).of(from_ints([3], 4))
         with Pool(1) as pool:
             domain = ntt.domain_of_size(curve.fr, 1 << 13)
-            polynomial = np.zeros((1, domain.n, curve.fr.limbs), dtype=np.uint64)
+            abc = np.zeros((3, domain.n, curve.fr.limbs), dtype=np.uint64)
             for vectors in (False, True) if has_vectors() else (False,):
-                ntt.to_coset(pool, ntt.tables(pool, domain, vectors), polynomial)
+                coset_quotient(pool, ntt.tables(pool, domain, vectors), abc)
                 path = "vector" if vectors else "scalar"
                 field.subject(Case("field", curve.name, 6, group="g2", path=path), pool).call()
             r1cs, witness = random_sparse(curve, 10, "no float")
