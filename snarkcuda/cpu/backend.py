@@ -129,9 +129,8 @@ class CpuJob:
             if isinstance(digits, PlainScalars):
                 return msm_blocks(self._pool, query, digits, self._stop)
             if isinstance(digits, msm_affine.SortedDigits):
-                return msm_affine.msm_affine(
-                    self._pool, query.group, query.points, digits, self._stop
-                )
+                arguments = query.group, query.points, digits, self._stop, query.infinite
+                return msm_affine.msm_affine(self._pool, *arguments)
             return msm.msm(self._pool, query.group, query.points, digits, self._stop)
 
         return self._start(stage, query.points.nbytes, operation)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from snarkcuda.cpu.bucket_tree import sum_buckets, tree_memory
+from snarkcuda.cpu.bucket_tree import no_marks, sum_buckets, tree_memory
 from snarkcuda.cpu.pool import Pool, claim, stopped
 from snarkcuda.cpu.vector_form import leave_vector_form, leaving_constant
 from snarkcuda.curve.params import Group
@@ -68,8 +68,9 @@ def _sum(tasks: Any, F: Any, points: Any, codes: Any, starts: Any, leaving: Any,
         sums[:] = 0
         # Points are numbered from 1 on: an entry of code 0 is below the first, and left out.
         sum_buckets(
-            tasks, F, address_of(points), codes, starts, 1, low, high, address_of(sums), tree
-        )
+            tasks, F, address_of(points), codes, starts, 1, low, high,
+            no_marks(), address_of(sums), tree,
+        )  # fmt: skip
         if stopped(tasks):
             return
         leave_vector_form(F, sums, 2 * (high - low), leaving)

@@ -45,6 +45,12 @@ def tree_memory(F: Any) -> Any:
 
 
 @formula
+def no_marks() -> Any:
+    """For `sum_buckets`: no point is left out."""
+    return np.empty(0, dtype=np.uint8)
+
+
+@formula
 def add_all_pairs(F: Any, pairs: Any, n: int, target: int, row: int, memory: Any) -> None:
     """`add_pairs` for any number of pairs, in batches; the last pair is repeated to a vector."""
     for i in range(n, (n + LANES - 1) // LANES * LANES):
@@ -69,7 +75,7 @@ def _copy_points(F: Any, done: Any, n: int) -> None:
 @formula
 def sum_buckets(
     tasks: Any, F: Any, points: int, codes: Any, starts: Any, first: int, low: int, high: int,
-    sums: int, memory: Any,
+    infinite: Any, sums: int, memory: Any,
 ) -> None:  # fmt: skip
     """Row b − low at `sums` = Σ ±points over the entries of bucket b, low ≤ b < high.
 
@@ -81,11 +87,13 @@ def sum_buckets(
         starts: int64, where each bucket begins in `codes`, and the end of the last.
         first: index of the point that stands first in `points`; entries below it are left out.
         low, high: the buckets.
+        infinite: uint8, bit i of the whole says that point first + i is infinity: its entries are
+            left out, which are slow to add. May be empty, and none is left out.
         sums: address of packed rows; those of empty buckets are left as they are: zero them.
         memory: of `tree_memory`.
     """
     entries, begins, which, pairs, done, rows_memory, batch = memory
-    row_bytes = 16 * word_count(F)
+    row_bytes, n_marks = 16 * word_count(F), len(infinite)
     rows = aligned_address(rows_memory)
     bucket, position, goes_on = low, starts[low], False
     while bucket < high and not stopped(tasks):
@@ -102,9 +110,12 @@ def sum_buckets(
             while position < end and n < GROUP:
                 code = np.int64(codes[position]) - 2 * first
                 position += 1
-                if code >= 0:
-                    entries[n] = points + (code >> 1) * row_bytes + (code & 1)
-                    n += 1
+                if code < 0:
+                    continue
+                if n_marks > 0 and (infinite[code >> 4] >> ((code >> 1) & 7)) & 1:
+                    continue
+                entries[n] = points + (code >> 1) * row_bytes + (code & 1)
+                n += 1
             if n > begins[n_buckets]:
                 which[n_buckets] = bucket - low
                 n_buckets += 1

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from snarkcuda.cpu.batch_add import AHEAD
-from snarkcuda.cpu.bucket_tree import add_all_pairs, sum_buckets
+from snarkcuda.cpu.bucket_tree import add_all_pairs, no_marks, sum_buckets
 from snarkcuda.field.vector_memory import LINE, aligned_address, word_count
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
@@ -63,4 +63,4 @@ def weigh_buckets(tasks: Any, F: Any, log_n: int, out: int, memory: Any, tree: A
     starts[log_n] = n_codes
     codes[n_codes] = np.uint32(2 * level)
     starts[log_n + 1] = n_codes + 1
-    sum_buckets(tasks, F, rows, codes, starts, 0, 0, log_n + 1, out, tree)
+    sum_buckets(tasks, F, rows, codes, starts, 0, 0, log_n + 1, no_marks(), out, tree)

@@ -92,6 +92,7 @@ def msm_affine(
     points: NDArray[np.uint8],
     digits: SortedDigits,
     stop: Stop | None = None,
+    infinite: NDArray[np.uint8] | None = None,
 ) -> U64Array:
     """Σ kᵢ·Pᵢ.
 
@@ -101,6 +102,8 @@ def msm_affine(
         points: packed affine points in vector form, one for each scalar; all zero is infinity.
         digits: the scalars.
         stop: ends the work early with `Cancelled`.
+        infinite: bit i of the whole says that point i is infinity; exact without it, but slower
+            where there are many, as there are in the B queries of nearly every key.
 
     Returns:
         uint64 (2, limbs) or (2, 2, limbs): affine, Montgomery; infinity is all zero.
@@ -121,7 +124,8 @@ def msm_affine(
     sums = np.zeros(shape, dtype=np.uint64)
     codes, starts, first = digits.codes, digits.starts, digits.first
     leaving = leaving_constant(group.field)
-    arguments = (group.field, points, codes, starts, first, parts, log_n, leaving, sums)
+    marks = np.empty(0, dtype=np.uint8) if infinite is None else infinite
+    arguments = (group.field, points, marks, codes, starts, first, parts, log_n, leaving, sums)
     pool.run(_task, rows * parts, *arguments, stop=stop)
     pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)
     return result
@@ -155,8 +159,8 @@ def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
 
 @kernel
 def _task(
-    tasks: Any, F: Any, points: Any, codes: Any, starts: Any, first: int, parts: int, log_n: int,
-    leaving: Any, sums: Any,
+    tasks: Any, F: Any, points: Any, marks: Any, codes: Any, starts: Any, first: int, parts: int,
+    log_n: int, leaving: Any, sums: Any,
 ) -> None:  # fmt: skip
     source, n = address_of(points), 1 << log_n
     tree, weights = tree_memory(F), weights_memory(F, log_n)
@@ -167,7 +171,9 @@ def _task(
         buckets[:] = 0
         low = 1 + part * n
         into = aligned_address(buckets)
-        sum_buckets(tasks, F, source, codes[row], starts[row], first, low, low + n, into, tree)
+        sum_buckets(
+            tasks, F, source, codes[row], starts[row], first, low, low + n, marks, into, tree
+        )
         weigh_buckets(tasks, F, log_n, address_of(sums[task]), weights, tree)
         if stopped(tasks):
             return

@@ -17,7 +17,7 @@ import numpy as np
 from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
 from snarkcuda.cpu.pool import Pool, Stop
 from snarkcuda.cpu.resident_key import Query
-from snarkcuda.cpu.vector_points import point_bytes, points_in_vector_form
+from snarkcuda.cpu.vector_points import mark_bytes, point_bytes, points_in_vector_form
 from snarkcuda.curve.points import linear_combination, point_shape
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
@@ -60,14 +60,15 @@ def msm_blocks(
     if len(points) != size * n:
         raise ValueError(f"{len(points)} bytes of {group.name} points do not go with {n} scalars")
     buffer = np.empty(size * min(n, block), dtype=np.uint8)
+    infinite = np.empty(mark_bytes(min(n, block)), dtype=np.uint8)
     sums = [np.zeros(point_shape(group), dtype=np.uint64)]
     with closing(pool.steps(-(-n // block))) as steps:
         for step in steps:
             start, end = step * block, min(n, (step + 1) * block)
             source, part = points[size * start : size * end], buffer[: size * (end - start)]
-            bad = points_in_vector_form(pool, group, source, part, stop)
+            bad = points_in_vector_form(pool, group, source, part, infinite, stop)
             if bad is not None:
                 raise query.off_curve(start + bad)
             digits = sorted_digits(pool, scalars.values[start:end], scalars.bits, stop)
-            sums.append(msm_affine(pool, group, arrays.packed(part), digits, stop))
+            sums.append(msm_affine(pool, group, arrays.packed(part), digits, stop, infinite))
     return linear_combination(group, sums, [1] * len(sums))

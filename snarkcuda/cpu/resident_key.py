@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from snarkcuda.cpu.memory_plan import block_size
 from snarkcuda.cpu.ntt_vector import MIN_LOG_N, VectorTables
 from snarkcuda.cpu.point_checks import first_off_curve
 from snarkcuda.cpu.pool import Pool
-from snarkcuda.cpu.vector_points import points_in_vector_form
+from snarkcuda.cpu.vector_points import mark_bytes, point_bytes, points_in_vector_form
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape
 from snarkcuda.errors import NotOnCurveError
@@ -45,6 +46,7 @@ class Query:
         label: "A query", for messages.
         source: the key's name, for messages.
         block: points converted at a time where vectors sum points in Montgomery form; else 0.
+        infinite: in vector form, a bit for each point that is infinity, or empty where none is.
     """
 
     group: Group
@@ -52,6 +54,7 @@ class Query:
     label: str
     source: str
     block: int = 0
+    infinite: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
 
     def off_curve(self, index: int) -> NotOnCurveError:
         """The error that point `index` is."""
@@ -123,7 +126,8 @@ def load(
             entry = key_cache.entry(cache, key, vectors, domain.two_adicity)
             cached = entry.read(pool) if entry else None
         if cached is not None:
-            return _of_arrays(key, vectors, domain, cached)
+            with suppress(KeyError, TypeError):  # it has other arrays
+                return _of_arrays(key, vectors, domain, cached)
     block = block_size(key, memory) if vectors else 0
     queries = {
         name: Query(group, arrays.packed(getattr(key, name)), label, key.source, block)
@@ -171,8 +175,11 @@ def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
         bad = first_off_curve(pool, query.group, query.points.view(np.uint64).reshape(shape))
     else:
         out = arrays.aligned_bytes(len(query.points))
-        bad = points_in_vector_form(pool, query.group, query.points, out)
-        query = replace(query, points=arrays.packed(out))
+        marks = np.zeros(mark_bytes(len(out) // point_bytes(query.group)), dtype=np.uint8)
+        bad = points_in_vector_form(pool, query.group, query.points, out, marks)
+        query = replace(
+            query, points=arrays.packed(out), infinite=marks[: len(marks) * marks.any()]
+        )
     if bad is not None:
         raise query.off_curve(bad)
     return query
@@ -182,7 +189,7 @@ def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
 
 
 def _arrays(resident: ResidentKey) -> dict[str, NDArray[Any]]:
-    """The arrays that were computed: "matrices.wires", "tables.roots", "a_query"."""
+    """The arrays that were computed: "matrices.wires", "tables.roots", "a_query.points"."""
     found = {
         f"{part}.{name}": value
         for part in ("matrices", "tables")
@@ -190,8 +197,9 @@ def _arrays(resident: ResidentKey) -> dict[str, NDArray[Any]]:
         if isinstance(value, np.ndarray)
     }
     if resident.vectors:
-        names = (name for name, _, _ in _queries(resident.key))
-        found |= {name: getattr(resident, name).points for name in names}
+        for name, _, _ in _queries(resident.key):
+            query = getattr(resident, name)
+            found |= {f"{name}.points": query.points, f"{name}.infinite": query.infinite}
     return found
 
 
@@ -209,13 +217,11 @@ def _of_arrays(
         tables = VectorTables(domain.field, domain.log_n, **part("tables."))
     else:
         tables = ntt.Tables(domain, **part("tables."))
-    queries = {
-        name: Query(
-            group,
-            found[name] if vectors else arrays.packed(getattr(key, name)),
-            label,
-            key.source,
-        )
-        for name, group, label in _queries(key)
-    }
+    queries = {}
+    for name, group, label in _queries(key):
+        query = Query(group, arrays.packed(getattr(key, name)), label, key.source)
+        if vectors:
+            points, infinite = found[f"{name}.points"], found[f"{name}.infinite"]
+            query = replace(query, points=points, infinite=infinite)
+        queries[name] = query
     return ResidentKey(key, vectors, 0, matrices, tables, **queries)

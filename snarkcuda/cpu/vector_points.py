@@ -40,11 +40,17 @@ def point_bytes(group: Group) -> int:
     return 2 * 8 * group.field.words
 
 
+def mark_bytes(n: int) -> int:
+    """Bytes of one bit for each of n points."""
+    return -(-n // LANES)
+
+
 def points_in_vector_form(
     pool: Pool,
     group: Group,
     points: NDArray[np.uint8],
     out: NDArray[np.uint8],
+    infinite: NDArray[np.uint8],
     stop: Stop | None = None,
 ) -> int | None:
     """Write packed points in Montgomery form as packed points in vector form, at most 2p.
@@ -54,6 +60,7 @@ def points_in_vector_form(
         group: G1 or G2 of a curve.
         points: packed affine points (`arrays.packed`), all zero for infinity, perhaps a file's.
         out: uint8, as long, distinct.
+        infinite: uint8, room for `mark_bytes`: bit i of the whole is set where point i is infinity.
         stop: ends the work early with `Cancelled`; `out` is then garbage.
 
     Returns:
@@ -65,7 +72,8 @@ def points_in_vector_form(
     if n < LANES:  # a vector at either end would read and write past the other
         padded = np.zeros((2, LANES * point_bytes(group)), dtype=np.uint8)
         padded[0, : len(points)] = points
-        bad = points_in_vector_form(pool, group, arrays.packed(padded[0]), padded[1], stop)
+        source = arrays.packed(padded[0])
+        bad = points_in_vector_form(pool, group, source, padded[1], infinite, stop)
         out[:] = padded[1, : len(points)]
         return bad
     prime = prime_of(group.field)
@@ -73,14 +81,15 @@ def points_in_vector_form(
     constants = arrays.from_ints([*b, vector_form_factor(prime)], prime.limbs)
     n_tasks = -(-n // _CHUNK)
     off_curve = np.full(n_tasks, n, dtype=np.int64)
-    pool.run(_convert, n_tasks, prime, group.field, points, constants, out, off_curve, stop=stop)
+    arguments = prime, group.field, points, constants, out, infinite, off_curve
+    pool.run(_convert, n_tasks, *arguments, stop=stop)
     first = int(off_curve.min())
     return first if first < n else None
 
 
 @kernel
 def _convert(
-    tasks: Any, P: Any, F: Any, points: Any, constants: Any, out: Any, off_curve: Any
+    tasks: Any, P: Any, F: Any, points: Any, constants: Any, out: Any, infinite: Any, off_curve: Any
 ) -> None:
     """P is F's prime field; `constants` are b, in F, and the factor, in P; n at least the lanes."""
     per_point, row_bytes = 2 * word_count(F) // word_count(P), 16 * word_count(F)
@@ -98,7 +107,9 @@ def _convert(
             for lane in range(LANES):
                 rows[lane] = address_of(out) + min(i + lane, end - 1) * row_bytes
             x, y = gather_points(F, rows, 0, 1)
-            right = is_zero(reduced(curve_defect(x, y, b))) | (is_null(x) & is_null(y))
+            nothing = is_null(x) & is_null(y)
+            infinite[i // LANES] = np.uint8(nothing)
+            right = is_zero(reduced(curve_defect(x, y, b))) | nothing
             if right != _EVERY_LANE:
                 for lane in range(LANES - 1, -1, -1):
                     if not (right >> lane) & 1:

@@ -194,7 +194,7 @@ def _points(group: Group, pool: Pool, curve: Curve) -> None:
     from snarkcuda.cpu.vector_points import points_in_vector_form
 
     raw = arrays.packed(_generator(group))
-    points_in_vector_form(pool, group, raw, np.empty_like(raw))
+    points_in_vector_form(pool, group, raw, np.empty_like(raw), np.empty(1, dtype=np.uint8))
 
 
 # --- circuits and setup -----------------------------------------------------------------------

@@ -68,8 +68,10 @@ def check(
     total = sum(k * exponent(i) for k, i in zip(scalars, indices, strict=True))
     generator = encode(group, [group.generator])[0]
     expected = linear_combination(group, [generator], [total])
-    found = msm_affine(pool, group, vector(pool, group, points), digits)
-    assert np.array_equal(found, expected)
+    lanes = vector(pool, group, points)
+    assert np.array_equal(msm_affine(pool, group, lanes, digits), expected)
+    infinite = np.packbits(~points.any(axis=tuple(range(1, points.ndim))), bitorder="little")
+    assert np.array_equal(msm_affine(pool, group, lanes, digits, infinite=infinite), expected)
 
 
 # --- one batch of additions -----------------------------------------------------------------------
