@@ -218,8 +218,8 @@ def processor() -> tuple[str, ...]:
 class _Entries:
     """The files of one kernel.
 
-    A file: SHA-256 of the rest, the length of numba's pickle (u64), the pickle, the bitcode, for
-    tests to look at.
+    A file: SHA-256 of what is loaded, the length (u64) of numba's pickle and the pickle; after that
+    the bitcode, which is not loaded: tests look at it.
     """
 
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
@@ -234,10 +234,10 @@ class _Entries:
     def load(self, key: object) -> Any:
         """The unpickled entry, or None where there is none, or it is damaged or not ours."""
         path = self._path(key)
-        parts = self._parts(path)
-        if parts is not None:
+        pickled = self._read(path)
+        if pickled is not None:
             try:
-                found = pickle.loads(parts[0])
+                found = pickle.loads(pickled)
                 logger.debug("loading %s", path.stem)
                 return found
             except Exception as error:  # whatever a foreign pickle raises
@@ -245,25 +245,23 @@ class _Entries:
         logger.info("compiling %s", path.stem)
         return None
 
-    def bitcode(self, key: object) -> bytes:
-        """The optimised LLVM module of an entry that is there."""
-        parts = self._parts(self._path(key))
-        assert parts is not None
-        return parts[1]
-
     @staticmethod
-    def _parts(path: Path) -> tuple[bytes, bytes] | None:
-        data = b""
+    def _read(path: Path) -> bytes | None:
         with suppress(OSError), path.open("rb") as file:
             status = os.fstat(file.fileno())
             if is_private(status):
-                data = file.read()
+                digest, size = file.read(32), file.read(8)
+                pickled = file.read(min(int.from_bytes(size, "little"), status.st_size))
                 # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
                 os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
-        if len(data) < 40 or hashlib.sha256(data[32:]).digest() != data[:32]:
-            return None
-        end = 40 + int.from_bytes(data[32:40], "little")
-        return data[40:end], data[end:]
+                if hashlib.sha256(size + pickled).digest() == digest:
+                    return pickled
+        return None
+
+    def bitcode(self, key: object) -> bytes:
+        """The optimised LLVM module of an entry that is there."""
+        data = self._path(key).read_bytes()
+        return data[40 + int.from_bytes(data[32:40], "little") :]
 
     def save(self, key: object, data: Any) -> None:
         """Write aside and rename, so that no reader ever sees half of an entry.
@@ -272,14 +270,14 @@ class _Entries:
         """
         entry, bitcode = data
         pickled = dumps(entry)
-        payload = len(pickled).to_bytes(8, "little") + pickled + bitcode
+        payload = len(pickled).to_bytes(8, "little") + pickled
         try:
             handle, temporary = tempfile.mkstemp(f"{SUFFIX}.tmp", ".", self._directory)
         except OSError:
             return
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(payload).digest() + payload)
+                file.write(hashlib.sha256(payload).digest() + payload + bitcode)
             os.replace(temporary, self._path(key))
             self._forget_old()
         except OSError:

@@ -167,7 +167,10 @@ class Sum:
         if vectors:
             lanes = to_vector_form(pool, prime_of(group.field), points)
             digits = sorted_digits(pool, values, bits, window=self.window)
-            return msm_affine(pool, group, lanes, digits)
+            infinite = np.packbits(
+                ~points.any(axis=tuple(range(1, points.ndim))), bitorder="little"
+            )
+            return msm_affine(pool, group, lanes, digits, infinite=infinite)
         cut = signed_digits(pool, values, bits, window=self.window)
         return msm(pool, group, packed(points), cut)
 
@@ -238,7 +241,7 @@ class Whole:
         keys, z = _setup(self)
         with CpuBackend(pool.threads) as backend:
             resident = backend.load(keys.key, Timeline())
-            assert resident.vectors == vectors, "fewer rows than backend.VECTOR_ROWS"
+            assert resident.vectors == vectors, "fewer rows than resident_key.VECTOR_ROWS"
             return _flat(prove_start(backend, resident, z, R, S, Timeline()).finish())
 
     def judge(self, found: U64Array) -> None:

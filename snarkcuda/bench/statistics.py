@@ -82,6 +82,8 @@ def compare_runs(old: Sequence[float], new: Sequence[float], seed: int = 0) -> C
     shuffled = random.permuted(np.tile(ranks, (_RESAMPLES, 1)), axis=1)[:, : len(old)].mean(axis=1)
     centre = (len(ranks) - 1) / 2
     p = _share_as_far(abs(shuffled - centre), abs(ranks[: len(old)].mean() - centre))
+    if min(len(old), len(new)) < 6:
+        p = 1.0  # too few runs for any verdict
     ratio = statistics.median(old) / statistics.median(new)
     return _judged(ratio, float(low), float(high), p)
 

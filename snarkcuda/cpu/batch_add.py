@@ -5,8 +5,8 @@
     backward    1/dx_v = prefix[v] · (1/product);  λ = dy/dx
                 x₃ = λ² − (x₁ + x₂);  y₃ = λ·(x₁ − x₃) − y₁
 
-6 products and a squaring an addition (5M + 1S and M for the product), against 8 products, 2
-squarings and a `mul_sub` of the mixed XYZZ addition. Exceptional pairs are exact: where dx = 0 the
+5 products and a squaring an addition, against 8 products (2 of them in a `mul_sub`) and 2 squarings
+of the mixed XYZZ addition. Exceptional pairs are exact: where dx = 0 the
 two points are equal, and dx, dy become 2y₁, 3x₁² (a tangent), or opposite, and the sum is infinity;
 an infinite point (0, 0) leaves the other. They are found a vector at a time and are rare, or a key
 is hostile.
@@ -30,6 +30,7 @@ from snarkcuda.field.vector_memory import (
     gather_points,
     limb_words,
     load_limbs,
+    load_loose,
     prefetch_points,
     store_limbs,
     store_loose,
@@ -114,11 +115,11 @@ def add_pairs(
         slope = rest * load_limbs(product, scratch, base) * load_limbs(dy, scratch, base + 2)
         rest = rest * dx
         x1 = load_limbs(x1, scratch, base + 3)
-        x3 = shrunk(sqr(slope) - load_limbs(total, scratch, base + 5))
-        y3 = shrunk(slope * (x1 - x3) - load_limbs(y1, scratch, base + 4))
+        x3 = shrunk(sqr(slope) - load_loose(total, scratch, base + 5))
+        y3 = shrunk(slope * (x1 - x3) - load_loose(y1, scratch, base + 4))
         if special[v, 0] | special[v, 1] | special[v, 2]:
             x2, y2 = gather_points(F, pairs, 2 * (first + LANES * v) + 1, 2)
-            y1 = load_limbs(y1, scratch, base + 4)
+            y1 = load_loose(y1, scratch, base + 4)
             x3, y3 = select(special[v, 0], x1, x3), select(special[v, 0], y1, y3)
             x3, y3 = select(special[v, 1], x2, x3), select(special[v, 1], y2, y3)
             x3, y3 = select(special[v, 2], zero, x3), select(special[v, 2], zero, y3)

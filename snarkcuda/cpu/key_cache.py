@@ -77,7 +77,7 @@ class KeyCache:
             return self._read(pool)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             logger.info("%s does not count: %s", self.path, error)
             return None
 
@@ -161,8 +161,8 @@ def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int)
         two_adicity: that of the domain's tables.
     """
     folder, code = Path(directory), source_digest(_CODE)
-    problem = _problem(folder)
-    if key.file is None or not _is_view(key):
+    problem, places = _problem(folder), _places(key)
+    if key.file is None or places is None:
         problem = f"{key.source} is not a file as it was read"
     if code is None:
         problem = "the sources changed since this process began"
@@ -183,7 +183,8 @@ def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int)
     }
     # Not all of the identity: a file that no longer counts is replaced, not left behind.
     vk = key.verifying_key
-    name = hashlib.sha256(f"{identity['layout']} {key.n_wires} {key.domain_size} ".encode())
+    shape = identity["layout"], key.n_wires, key.domain_size, places
+    name = hashlib.sha256(repr(shape).encode())
     for points in (vk.alpha_g1, vk.beta_g2, vk.gamma_g2, vk.delta_g2, vk.ic):
         name.update(points.tobytes())
     return KeyCache(folder / f"{name.hexdigest()[:32]}{SUFFIX}", identity, key.file)
@@ -200,15 +201,16 @@ def _problem(folder: Path) -> str | None:
     return None
 
 
-def _is_view(key: ProvingKey) -> bool:
-    """Whether the arrays are the file's: a program may have put others into a key that was read."""
-    assert key.file is not None
-    start = _address(key.file.data)
+def _places(key: ProvingKey) -> list[int] | None:
+    """Where in the file the arrays lie; None if one is not the file's, but put there later."""
+    if key.file is None:
+        return None
+    start, n_bytes = _address(key.file.data), key.file.data.nbytes
     parts = (key.a_query, key.b_g1_query, key.b_g2_query, key.l_query, key.h_query)
-    return all(
-        start <= _address(part) <= start + key.file.data.nbytes - part.nbytes
-        for part in (*parts, key.coefficients)
-    )
+    places = [(_address(part) - start, part.nbytes) for part in (*parts, key.coefficients)]
+    if all(0 <= place <= n_bytes - size for place, size in places):
+        return [place for place, _ in places]
+    return None
 
 
 def _address(array: NDArray[Any]) -> int:

@@ -72,7 +72,8 @@ def group_by_row(
     """
     records = arrays.packed(coefficients)
     start = np.zeros(2 * n + 1, dtype=np.int64)
-    wires, codes = (np.empty(len(coefficients), dtype=np.uint32) for _ in range(2))
+    # Zeroed: a row that changes between the passes leaves a place unwritten in another.
+    wires, codes = (np.zeros(len(coefficients), dtype=np.uint32) for _ in range(2))
     table = np.empty((len(coefficients), field.limbs), dtype=np.uint64)
     slots = np.zeros(1 << _LOG_SLOTS, dtype=np.uint32)
     bad, used = _group(field, records, n, n_wires, _units(field), start, wires, codes, table, slots)

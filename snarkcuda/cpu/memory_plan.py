@@ -6,8 +6,8 @@ from snarkcuda import machine
 from snarkcuda.groth16.keys import ProvingKey
 
 START = 80 << 20  # Python, numba and the kernels, before any key
-PER_ROW = (3 + 2 + 1) * 32 + 16  # a, b and c; tables; h; starts of the rows
-PER_ENTRY = 36  # of the matrices
+PER_ROW = (3 + 1) * 32 + 3 * 40 + 16  # a, b, c and h; tables of five limbs; starts of the rows
+PER_ENTRY = 40  # of the matrices: wire, code, and a value, if all are different
 PER_WIRE = 32
 PER_POINT = 384  # of a block: its G2 point in vector form, digits and codes of all windows
 MIN_BLOCK, MAX_BLOCK = 1 << 12, 1 << 20  # smaller ones cost, larger ones gain nothing

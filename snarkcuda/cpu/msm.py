@@ -63,8 +63,8 @@ class Digits:
         return Digits(self.window, self.values, self.first + first)
 
 
-def window_bits(n: int, scalar_bits: int, bucket_cost: float = 2 * 1.4, least: int = 2) -> int:
-    """The window c, at least `least`, that makes bucket additions and bucket sums cheapest.
+def window_bits(n: int, scalar_bits: int, bucket_cost: float = 2 * 1.4) -> int:
+    """The window c, at least 2, that makes bucket additions and bucket sums cheapest.
 
     `bucket_cost` is what a bucket's share of the sum costs, in additions to a bucket. Here it is
     two full additions, of about 1.4 mixed ones (10M + 2S + 1P against 6M + 2S + 1P).
@@ -73,7 +73,7 @@ def window_bits(n: int, scalar_bits: int, bucket_cost: float = 2 * 1.4, least: i
     def cost(c: int) -> float:
         return n_windows(scalar_bits, c) * (n + bucket_cost * (1 << (c - 1)))
 
-    return min(range(least, MAX_WINDOW + 1), key=cost)
+    return min(range(2, MAX_WINDOW + 1), key=cost)
 
 
 def n_windows(scalar_bits: int, c: int) -> int:

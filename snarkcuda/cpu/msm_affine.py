@@ -29,10 +29,7 @@ from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, zero
-from snarkcuda.field.vector_memory import (
-    address_of,
-    aligned_address,
-)
+from snarkcuda.field.vector_memory import address_of, aligned_address
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
 
@@ -112,6 +109,9 @@ def msm_affine(
         raise ValueError(
             f"{points.nbytes} bytes of {group.name} points do not go with {len(digits)} scalars"
         )
+    marks = np.empty(0, dtype=np.uint8) if infinite is None else infinite
+    if points.ctypes.data % 2 or 0 < 8 * len(marks) < len(digits):
+        raise ValueError("points begin at an even address, and each has a bit of `infinite`")
     result = np.zeros(point_shape(group), dtype=np.uint64)
     if len(digits) == 0:
         return result
@@ -124,7 +124,6 @@ def msm_affine(
     sums = np.zeros(shape, dtype=np.uint64)
     codes, starts, first = digits.codes, digits.starts, digits.first
     leaving = leaving_constant(group.field)
-    marks = np.empty(0, dtype=np.uint8) if infinite is None else infinite
     arguments = (group.field, points, marks, codes, starts, first, parts, log_n, leaving, sums)
     pool.run(_task, rows * parts, *arguments, stop=stop)
     pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)

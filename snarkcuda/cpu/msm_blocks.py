@@ -59,7 +59,7 @@ def msm_blocks(
     n, size = len(scalars), point_bytes(group)
     if len(points) != size * n:
         raise ValueError(f"{len(points)} bytes of {group.name} points do not go with {n} scalars")
-    buffer = np.empty(size * min(n, block), dtype=np.uint8)
+    buffer = arrays.aligned_bytes(size * min(n, block))
     infinite = np.empty(mark_bytes(min(n, block)), dtype=np.uint8)
     sums = [np.zeros(point_shape(group), dtype=np.uint64)]
     with closing(pool.steps(-(-n // block))) as steps:

@@ -11,9 +11,9 @@ of its stages in a buffer in the cache, and is written back. Element numbers in 
                                spans 8, 4, 2 pair the rows of 8 × 8 squares, transposed in between
 
 The data keeps the Montgomery form of `Element`: the tables are in vector form, and a product of
-x·R₆₄ with w·R₅₂ over R₅₂ is x·w·R₆₄. Between stages values are at most 2p; pass 3 leaves them below
-p (pass 2 where there is no pass 3). More than 2^20 points take more than one pass 1 and 3.
-Source: Bailey 1990 (transforms by tiles).
+x·R₆₄ with w·R₅₂ over R₅₂ is x·w·R₆₄. Between passes values are at most 2p, in a buffer up to 6p;
+pass 3 leaves them below p (pass 2 where there is no pass 3). More than 2^20 points take more than
+one pass 1 and 3. Source: Bailey 1990 (transforms by tiles).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def to_vector_form(pool: Pool, field: PrimeField, elements: NDArray[Any]) -> NDA
     """
     source = arrays.packed(elements)
     size = 8 * field.limbs
-    out = np.empty(len(source), dtype=np.uint8)
+    out = arrays.aligned_bytes(len(source))
     constant = arrays.from_ints([vector_form_factor(field)], field.limbs)
     whole = len(source) // (size * LANES)
     pool.run(_convert, -(-whole // _CHUNK), field, source, constant, whole, out)

@@ -34,6 +34,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from snarkcuda.field import ifma
 from snarkcuda.field.naive import Extension
 from snarkcuda.field.params import Field, PrimeField
 
@@ -57,6 +58,11 @@ class Representation:
     def slack(self) -> Fraction:
         """R/p, R = 2^(width·limbs): the largest k that fits."""
         return Fraction(1 << (self.width * self.limbs), self.field.modulus)
+
+    @property
+    def short_rows(self) -> Fraction:
+        """What the short rows of a lazy reduction (`ifma.reduce`) leave, in units of p."""
+        return Fraction(ifma.short_multiple(self.field)[0], 1 << self.width) * self.lazy
 
 
 def strict(field: PrimeField) -> Representation:
@@ -178,7 +184,8 @@ class Bound:
     def _sum_of_products(self, name: str, *pairs: tuple[Bound, Bound]) -> Bound:
         slack, operands = self.representation.slack, [x for pair in pairs for x in pair]
         total = sum((a.k * b.k for a, b in pairs), Fraction(0))
-        self._require(name, "Σ a·b ≤ R·p (Montgomery: < 2p)", total, slack, *operands)
+        most = slack * (1 - self.representation.short_rows)
+        self._require(name, "Σ a·b ≤ R·p (Montgomery: < 2p)", total, most, *operands)
         if self.representation.lazy:
             lane = Fraction(self.representation.limbs * (2 * len(pairs) + 3))
             room = Fraction(1 << (64 - self.representation.width))
@@ -186,7 +193,7 @@ class Bound:
         else:
             running = sum((a.k for a, _ in pairs), Fraction(1))
             self._require(name, "running value ≤ R", running, slack, *operands)
-        return self._settled(name, total / slack + 1)
+        return self._settled(name, total / slack + 1 + self.representation.short_rows)
 
 
 def bounded(

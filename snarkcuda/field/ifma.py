@@ -11,7 +11,7 @@ Values are not reduced below p but kept at most k·p, k known when the code is e
 type carries it). R/p is large enough (35 and more) that a product of such values needs no
 subtraction afterwards:
 
-    (a·b + m·p)/R ≤ (ka·kb·p²)/R + p ≤ 2p         where ka·kb ≤ R/p
+    (a·b + m·p)/R ≤ (ka·kb·p²)/R + p + p/2 ≤ 2p   see `reduce` and `product_slack`
 
 Limbs are *carried*, each in 0 … 2^52 − 1, or *loose*: signed, at most units·2^52 in size, though
 the value as a whole is not negative. Sums and products are loose; products, tests and memory want

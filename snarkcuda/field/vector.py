@@ -144,12 +144,13 @@ def _emit_sub(builder: Any, field: Field, *operands: Operand) -> Coefficients:
 
 
 def _emit_neg(builder: Any, field: Field, a: Operand) -> Coefficients:
-    prime = prime_of(field)
+    (a,), prime = _summands(builder, field, a), prime_of(field)
     zero = ifma.constant(prime, int(a.limbs[0][0].type.count), 0)
     return [ifma.sub(builder, prime, zero, x, a.k) for x in a.limbs]
 
 
 def _emit_conjugate(builder: Any, field: Field, a: Operand) -> Coefficients:
+    (a,) = _summands(builder, field, a)
     first, *rest = a.limbs
     return [first, *_emit_neg(builder, field, a._replace(limbs=rest))] if rest else [first]
 

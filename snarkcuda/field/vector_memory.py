@@ -4,7 +4,9 @@
     gather            elements at any indices of an array, one a lane
     broadcast         one element in every lane
     points            affine points by addresses, x and y
-    limbs             the vector's own layout, L·lanes words a coefficient: for scratch memory
+    limbs             the vector's own layout, L·lanes words a coefficient: for scratch memory;
+                      carried, or loose as they are
+    squares           eight vectors of that layout, transposed
 
 Arrays hold elements as elsewhere, 64-bit words, at most 2p, here with R = 2^(52·L); elements are
 put across lanes by loading each lane's words and transposing.
@@ -161,42 +163,6 @@ def load_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
         return _loaded(builder, vector, pointers)
 
     return vector(F, array, types.intp), codegen
-
-
-def _strided(builder: Builder, data: Any, field: Field, args: Any, count: int) -> list[Any]:
-    """Pointers to elements index, index + stride, …; args are index and stride."""
-    size, pointers = 8 * field.words, []
-    for lane in range(count):
-        index = builder.add(args[0], builder.mul(args[1], ir.Constant(I64, lane)))
-        pointers.append(builder.gep(data, [builder.mul(index, ir.Constant(I64, size))]))
-    return pointers
-
-
-@intrinsic
-def load_strided(context: Any, F: Any, array: Any, index: Any, stride: Any) -> Any:
-    """Elements index, index + stride, index + 2·stride, … of an array, one a lane."""
-    vector = VectorType(F.field, STORED)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = data_of(context, builder, sig.args[1], args[1])
-        return _loaded(builder, vector, _strided(builder, data, F.field, args[2:], vector.count))
-
-    return vector(F, array, types.intp, types.intp), codegen
-
-
-@intrinsic
-def store_strided(context: Any, F: Any, array: Any, index: Any, stride: Any, a: Any) -> Any:
-    """Write the lanes as elements index, index + stride, …; a is at most 2p: see `shrunk`."""
-    if a.k > STORED:
-        return None
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = data_of(context, builder, sig.args[1], args[1])
-        pointers = _strided(builder, data, a.field, args[2:4], a.count)
-        _store_words(builder, pointers, _words(builder, a, args[4]))
-        return context.get_dummy_value()
-
-    return types.void(F, array, types.intp, types.intp, a), codegen
 
 
 def _words(builder: Builder, vector: VectorType, value: Any) -> list[Any]:
@@ -389,15 +355,24 @@ def limb_words(context: Any, F: Any) -> Any:
     return types.int64(F), lambda *_: ir.Constant(I64, count)
 
 
-@intrinsic
-def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
-    """Vector `index` of scratch memory (uint64), of the type of `like`: see `store_limbs`."""
-
+def _load_limbs(like: VectorType, scratch: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
         return _joined(builder, like, [builder.load(pointer, align=8) for pointer in pointers])
 
     return like(like, scratch, types.intp), codegen
+
+
+@intrinsic
+def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
+    """Vector `index` of scratch memory (uint64), bounded as `like` is: see `store_limbs`."""
+    return _load_limbs(like.bounded(like.k), scratch)
+
+
+@intrinsic
+def load_loose(context: Any, like: Any, scratch: Any, index: Any) -> Any:
+    """What `store_loose` has written, of the type of `like`."""
+    return _load_limbs(like, scratch) if like.units else None
 
 
 def _store_limbs(a: VectorType, coefficients_of: Any, scratch: Any, index: Any) -> Any:
@@ -419,8 +394,8 @@ def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
 
 @intrinsic
 def store_loose(context: Any, a: Any, scratch: Any, index: Any) -> Any:
-    """`store_limbs` as they are: to be loaded only like a vector of the same type."""
-    return _store_limbs(a, split, scratch, index)
+    """`store_limbs` of loose limbs as they are, for `load_loose`."""
+    return _store_limbs(a, split, scratch, index) if a.units else None
 
 
 @intrinsic

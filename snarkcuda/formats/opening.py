@@ -76,11 +76,6 @@ def state_of(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, *times
 
 
-def map_input(path: FilePath) -> U8Array:
-    """The bytes of `map_file`."""
-    return map_file(path).data
-
-
 def map_file(path: FilePath) -> MappedFile:
     """The file, mapped; nothing is read yet.
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from snarkcuda import jit
-from snarkcuda.cpu.pool import available_threads
+from snarkcuda.cpu.pool import available_threads, submit
 from snarkcuda.errors import DeviceError
 from snarkcuda.machine import memory
 from snarkcuda.warmup.parts import Part
@@ -76,7 +76,7 @@ def compile_parts(
     with ThreadPoolExecutor(max(1, jobs), thread_name_prefix="snarkcuda-warmup") as threads:
         try:
             workers += (_Worker() for _ in range(min(jobs, len(queue))))
-            futures = [threads.submit(compile_some, worker) for worker in workers]
+            futures = [submit(threads, compile_some, worker) for worker in workers]
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()
         finally:
@@ -93,14 +93,19 @@ class _Worker:
     """One process, `worker.work`."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, *sys.path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+        except OSError as error:
+            raise DeviceError(
+                f"the system refuses another process ({error.strerror or error}): ask for fewer"
+            ) from error
 
     def compile(self, part: Part) -> Compiled:
         """Wait until it has compiled a part."""

@@ -7,6 +7,7 @@ where kernels are gone they are compiled when needed, and without a record they 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,11 @@ def remember(parts: Iterable[Part]) -> None:
         if path := _record(part):
             with suppress(OSError):
                 path.touch()
+    oldest = time.time() - 30 * 86_400  # as kernels are forgotten
+    for path in jit.cache_directory().glob(f"*{jit.RECORD_SUFFIX}"):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _exists(path: Path) -> bool:

@@ -16,7 +16,7 @@ from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import BLS12_381
 from snarkcuda.errors import FormatError, NotOnCurveError
 from snarkcuda.formats.checked_record import KeyMac, read_record, record_path, write_record
-from snarkcuda.formats.opening import map_input
+from snarkcuda.formats.opening import map_file
 from snarkcuda.groth16 import checked_key
 from snarkcuda.groth16.checked_key import CheckedKey, read_checked_key
 from snarkcuda.groth16.timeline import Timeline
@@ -221,7 +221,7 @@ def test_a_record_of_a_stranger_is_ignored(key):
     found = checked(key)
     assert not found.remembered
     assert checked(key).remembered
-    write_record(key, found.record, KeyMac(map_input(key), bytes(32)).of(found.record))
+    write_record(key, found.record, KeyMac(map_file(key).data, bytes(32)).of(found.record))
     again = checked(key)
     assert not again.remembered
     assert "by somebody else" in again.notes[0]

@@ -6,6 +6,7 @@ Every window: `tests/cpu/test_three_paths.py`.
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
@@ -15,7 +16,13 @@ import numpy as np
 import pytest
 
 from snarkcuda.cpu.batch_add import AHEAD, batch_memory
-from snarkcuda.cpu.bucket_tree import GROUP, add_all_pairs
+from snarkcuda.cpu.bucket_tree import (
+    GROUP,
+    add_all_pairs,
+    no_marks,
+    sum_buckets,
+    tree_memory,
+)
 from snarkcuda.cpu.fixed_base import Multiples
 from snarkcuda.cpu.msm import msm, signed_digits, window_bits
 from snarkcuda.cpu.msm_affine import BUCKET_COST, msm_affine, sorted_digits
@@ -216,6 +223,48 @@ def test_stopped_work_is_cancelled(pool: Pool) -> None:
     stop.set()
     with pytest.raises(Cancelled):
         msm_affine(pool, BN254.g1, points, digits, stop)
+
+
+def test_stopped_in_the_middle(pool: Pool) -> None:
+    """A kernel that runs sees the flag, and the next sum on the pool is right."""
+    group, n = BN254.g1, 1 << 18
+    points = vector(pool, group, multiples(group)[np.arange(n) % 128])
+    scalars = np.random.default_rng(1).integers(0, 1 << 60, size=(n, 4), dtype=np.uint64)
+    digits = sorted_digits(pool, scalars, 254, window=13)
+    stop = Stop()
+
+    def press() -> None:
+        while not pool.fraction():  # a task has begun
+            pass
+        stop.set()
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(Cancelled):
+        msm_affine(pool, group, points, digits, stop)
+    thread.join()
+    check(pool, group, [1, 2, 3], [4, 5, 6])
+
+
+def test_a_stopped_tree_ends_early(pool: Pool) -> None:
+    """One task with all entries in one bucket: it ends between two groups of entries."""
+    group, n = BN254.g1, 40 * GROUP
+    points = vector(pool, group, multiples(group)[np.ones(n, dtype=np.int64)])
+    sums = np.zeros((8, *multiples(group).shape[1:]), dtype=np.uint64)
+    for stopped in (0, 1):
+        tasks = np.array([0, 1, stopped], dtype=np.int64)
+        sums[:] = 0
+        _one_bucket(tasks, group.field, points, np.arange(0, 2 * n, 2, dtype=np.uint32), sums)
+        assert sums.any() == (not stopped)
+
+
+@kernel
+def _one_bucket(tasks: Any, F: Any, points: Any, codes: Any, sums: Any) -> None:
+    starts = np.array([0, len(codes)])
+    tree = tree_memory(F)
+    sum_buckets(
+        tasks, F, address_of(points), codes, starts, 0, 0, 1, no_marks(), address_of(sums), tree
+    )
 
 
 def test_window_grows_with_the_size() -> None:

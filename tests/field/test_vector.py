@@ -9,7 +9,7 @@ import pytest
 
 from snarkcuda.field import ifma
 from snarkcuda.field.arrays import from_ints, to_ints
-from snarkcuda.field.bound import Bound, lazy
+from snarkcuda.field.bound import Bound, BoundError, lazy
 from snarkcuda.field.naive import canonical, naive
 from snarkcuda.field.params import (
     BLS12_381_FQ,
@@ -110,6 +110,44 @@ def test_tests_and_reduction(field: Field) -> None:
 
 
 @every_field
+def test_loose_limbs(field: Field) -> None:
+    """Values at the borders where the highest limb decides: multiples of p, of a limb, all ones."""
+    prime, level, rng = prime_of(field), field.level, random.Random(7)
+    p, high = prime.modulus, 52 * (ifma.limb_count(prime) - 1)
+    edges = [
+        0,
+        1,
+        p - 1,
+        p,
+        p + 1,
+        2 * p - 1,
+        2 * p,
+        (p >> high) << high,
+        ((p >> high) << high) - 1,
+    ]
+    edges += [(((m * p) >> high) + d << high) - e for m in (1, 2) for d in (0, 1) for e in (0, 1)]
+    edges += [m * p // 3 + e for m in (1, 2, 3, 4, 5) for e in (0, 1)]  # 3x and 6x near multiples
+    edges = [x for x in edges if 0 <= x <= 2 * p]
+    over = pow(ifma.radix(prime), -1, p)
+    for _ in range(40):
+        a, b = ([rng.choice(edges) for _ in range(8 * level)] for _ in range(2))
+        out = np.zeros((64, field.words), dtype=np.uint64)
+        kernels.loose(field, rows(field, a), rows(field, b), out)
+        found = read(field, out)
+        n = 8 * level
+        assert found[:n] == [3 * x % p for x in a]
+        assert found[n : 2 * n] == found[2 * n : 3 * n] == [6 * x % p for x in a]
+        differences = [(x - y) % p for x, y in zip(a, b, strict=True)]
+        assert found[3 * n : 4 * n] == found[5 * n : 6 * n] == differences
+        if level == 1:
+            expected = [(x * y * over + 2 * x - y) % p for x, y in zip(a, b, strict=True)]
+            assert found[4 * n : 5 * n] == expected
+        lane = [a[3 * level : 4 * level], b[3 * level : 4 * level]]
+        assert found[6 * n : 7 * n] == [x for i in range(8) for x in lane[i % 2]]
+        assert found[7 * n :] == a
+
+
+@every_field
 def test_memory(field: Field) -> None:
     rng, level = random.Random(2), field.level
     raw = values(field, rng, 40)
@@ -147,5 +185,9 @@ def test_ranges_are_proved(field: PrimeField) -> None:
                 ((a, b),) = _fit_product(field, factor, [(ka, kb)])
                 product = Bound(lazy(field), a * factor) * Bound(lazy(field), b)
                 assert product.k <= 2
+    most = ifma.product_slack(field)
+    assert (Bound(lazy(field), 1) * Bound(lazy(field), most)).k <= 2
+    with pytest.raises(BoundError, match="Montgomery"):
+        Bound(lazy(field), 1) * Bound(lazy(field), most + 1)
     for ks in ([2, 2], [30, 30], [80, 80], [33, 2]):
         assert sum(_fit(field, ks)) <= lazy(field).slack

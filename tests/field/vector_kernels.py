@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.field.vector import is_null, might_be_zero, reduced, shrunk
+from snarkcuda.field.vector import is_null, might_be_zero, reduced, settled, shrunk, trimmed
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
     address_of,
@@ -15,9 +15,13 @@ from snarkcuda.field.vector_memory import (
     gather_vector,
     limb_words,
     load_limbs,
+    load_loose,
+    load_square,
     load_vector,
     scatter_points,
     store_limbs,
+    store_loose,
+    store_square,
     store_vector,
     word_count,
 )
@@ -67,6 +71,27 @@ def tests(F: Any, a: Any, b: Any, masks: Any, out: Any) -> None:
     store_vector(F, out, 0, reduced(x))
     store_vector(F, out, 8, reduced(x - y))
     store_vector(F, out, 16, select(is_zero(y), x, y))
+
+
+@kernel
+def loose(F: Any, a: Any, b: Any, out: Any) -> None:
+    """Values that shrink from different bounds, trimmed, through squares and loose memory."""
+    x, y = load_vector(F, a, 0), load_vector(F, b, 0)
+    three, six, nine = x + x + x, x + x + x + x + x + x, x * y + x - y + x
+    store_vector(F, out, 0, reduced(three))
+    store_vector(F, out, 8, reduced(six))
+    store_vector(F, out, 16, reduced(trimmed(six)))
+    store_vector(F, out, 24, reduced(settled(x - y)))
+    store_vector(F, out, 32, reduced(nine))
+    scratch = np.empty(8 * limb_words(F), dtype=np.uint64)
+    store_loose(x - y, scratch, 1)
+    store_vector(F, out, 40, reduced(load_loose(x - y, scratch, 1)))
+    for i in range(8):
+        store_limbs(x if i % 2 == 0 else y, scratch, i)
+    square = load_square(x, scratch, 0)
+    store_vector(F, out, 48, square[3])
+    store_square(square, scratch, 0)
+    store_vector(F, out, 56, load_limbs(x, scratch, 6))
 
 
 @kernel

@@ -29,7 +29,7 @@ from snarkcuda.formats.checked_record import (
     user_secret,
     write_record,
 )
-from snarkcuda.formats.opening import map_input
+from snarkcuda.formats.opening import map_file
 
 SECRET = bytes(range(32))
 DATA = bytes(range(256)) * 5
@@ -51,7 +51,7 @@ def key(tmp_path: Path) -> Path:
 
 
 def remember(key: Path) -> None:
-    write_record(key, RECORD, KeyMac(map_input(key), SECRET).of(RECORD))
+    write_record(key, RECORD, KeyMac(map_file(key).data, SECRET).of(RECORD))
 
 
 def test_written_and_read_again(key: Path) -> None:
@@ -62,7 +62,7 @@ def test_written_and_read_again(key: Path) -> None:
     found = read_record(key)
     assert found is not None
     assert found[0] == RECORD
-    assert KeyMac(map_input(key), SECRET).accepts(*found)
+    assert KeyMac(map_file(key).data, SECRET).accepts(*found)
     assert Path(record_path(key)).stat().st_size < MAX_BYTES
     remember(key)  # an older record is replaced
     assert read_record(key) == found
@@ -70,21 +70,21 @@ def test_written_and_read_again(key: Path) -> None:
 
 def test_the_mac_is_of_all_bytes(key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the file is cut into blocks; a byte changed, added or missing anywhere is seen."""
-    mac = KeyMac(map_input(key), SECRET).of(RECORD)
+    mac = KeyMac(map_file(key).data, SECRET).of(RECORD)
     shares: list[float] = []
     monkeypatch.setattr(module, "_BLOCK", 100)
-    assert KeyMac(map_input(key), SECRET, shares.append).of(RECORD) == mac
+    assert KeyMac(map_file(key).data, SECRET, shares.append).of(RECORD) == mac
     assert len(shares) == 13
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     for place in (0, 99, 100, 640, len(DATA) - 1):
         key.write_bytes(DATA[:place] + bytes([DATA[place] ^ 1]) + DATA[place + 1 :])
-        assert not KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
+        assert not KeyMac(map_file(key).data, SECRET).accepts(RECORD, mac)
     for changed in (DATA[:-1], DATA + b"\0", b"\0" + DATA):
         key.write_bytes(changed)
-        assert not KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
+        assert not KeyMac(map_file(key).data, SECRET).accepts(RECORD, mac)
     key.write_bytes(DATA)
-    assert KeyMac(map_input(key), SECRET).accepts(RECORD, mac)
+    assert KeyMac(map_file(key).data, SECRET).accepts(RECORD, mac)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_the_mac_is_of_all_bytes(key: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_the_mac_is_of_the_record_too(key: Path, change: dict[str, Any]) -> None:
-    mac, other = KeyMac(map_input(key), SECRET), replace(RECORD, **change)
+    mac, other = KeyMac(map_file(key).data, SECRET), replace(RECORD, **change)
     assert mac.of(other) != mac.of(RECORD)
     assert not mac.accepts(other, mac.of(RECORD))
 
 
 def test_a_record_of_another_version(key: Path) -> None:
     """Our own, and still it does not count: that version may have checked less."""
-    mac, other = KeyMac(map_input(key), SECRET), replace(RECORD, snarkcuda="0.0.9")
+    mac, other = KeyMac(map_file(key).data, SECRET), replace(RECORD, snarkcuda="0.0.9")
     assert mac.accepts(RECORD, mac.of(RECORD))
     assert not mac.accepts(other, mac.of(other))
 
@@ -115,14 +115,14 @@ def test_the_mac_is_the_documented_one(key: Path) -> None:
     text = json.dumps({"format": 1, **asdict(RECORD)}, sort_keys=True).encode()
     data = len(DATA).to_bytes(8, "little") + DATA + text
     mac = hashlib.blake2b(data, digest_size=32, key=SECRET, person=b"snarkcuda check")
-    assert KeyMac(map_input(key), SECRET).of(RECORD) == mac.hexdigest()
+    assert KeyMac(map_file(key).data, SECRET).of(RECORD) == mac.hexdigest()
 
 
 def test_a_record_of_somebody_else(key: Path) -> None:
     """Another secret, no mac, one of another length, text that is no UTF-8: not accepted."""
-    mac = KeyMac(map_input(key), SECRET)
+    mac = KeyMac(map_file(key).data, SECRET)
     for foreign in (
-        KeyMac(map_input(key), bytes(32)).of(RECORD),
+        KeyMac(map_file(key).data, bytes(32)).of(RECORD),
         "",
         "00",
         mac.of(RECORD)[:-1],
