@@ -141,7 +141,7 @@ def load(
         )
         if not block:
             queries = {name: _checked(pool, query, vectors) for name, query in queries.items()}
-    with timeline.stage("domain tables", 2 * key.domain_size * 8 * key.curve.fr.limbs):
+    with timeline.stage("domain tables"):
         tables = ntt.tables(pool, domain, vectors)
     with timeline.stage("group coefficients", key.coefficients.nbytes):  # what is left of it
         matrices = grouping.result()
