@@ -11,7 +11,7 @@ two points are equal, and dx, dy become 2y₁, 3x₁² (a tangent), or opposite,
 an infinite point (0, 0) leaves the other. They are found a vector at a time and are rare, or a key
 is hostile.
 
-Points are rows of 64-bit words in vector form (`field/vector_memory`), named by their addresses.
+Points are rows of 64-bit words in vector form (`field/vector_rows`), named by their addresses.
 Sources: Montgomery 1987 (simultaneous inversion); Botrel and El Housni, eprint 2022/1400, §4.1 (in
 an MSM). The twin is `formulas.xyzz_add_affine`.
 """
@@ -27,15 +27,13 @@ from snarkcuda.curve.formulas import tangent_numerator
 from snarkcuda.field.vector import is_null, might_be_zero, shrunk
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
-    gather_points,
     limb_words,
     load_limbs,
     load_loose,
-    prefetch_points,
     store_limbs,
     store_loose,
-    store_points,
 )
+from snarkcuda.field.vector_rows import gather_points, prefetch_points, store_points
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula

@@ -18,7 +18,7 @@ from snarkcuda.cpu.vector_form import leave_vector_form, leaving_constant
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape
 from snarkcuda.field.arrays import U64Array
-from snarkcuda.field.vector_memory import address_of
+from snarkcuda.field.vector_rows import address_of
 from snarkcuda.jit import formula, kernel
 
 NOTHING = 0  # the code of an entry that is left out

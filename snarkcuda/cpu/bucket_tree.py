@@ -19,13 +19,8 @@ import numpy as np
 
 from snarkcuda.cpu.batch_add import AHEAD, BATCH, add_pairs, batch_memory
 from snarkcuda.cpu.pool import stopped
-from snarkcuda.field.vector_memory import (
-    LINE,
-    aligned_address,
-    gather_points,
-    scatter_points,
-    word_count,
-)
+from snarkcuda.field.vector_memory import word_count
+from snarkcuda.field.vector_rows import LINE, aligned_address, gather_points, scatter_points
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 

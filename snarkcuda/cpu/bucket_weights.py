@@ -16,7 +16,8 @@ import numpy as np
 
 from snarkcuda.cpu.batch_add import AHEAD
 from snarkcuda.cpu.bucket_tree import add_all_pairs, no_marks, sum_buckets
-from snarkcuda.field.vector_memory import LINE, aligned_address, word_count
+from snarkcuda.field.vector_memory import word_count
+from snarkcuda.field.vector_rows import LINE, aligned_address
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 

@@ -29,7 +29,7 @@ from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.element import load, zero
-from snarkcuda.field.vector_memory import address_of, aligned_address
+from snarkcuda.field.vector_rows import address_of, aligned_address
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
 

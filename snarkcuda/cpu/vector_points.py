@@ -19,14 +19,8 @@ from snarkcuda.field import arrays, ifma
 from snarkcuda.field.naive import flatten, naive
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector import is_null, reduced
-from snarkcuda.field.vector_memory import (
-    address_of,
-    broadcast_vector,
-    gather_points,
-    load_vector,
-    store_vector,
-    word_count,
-)
+from snarkcuda.field.vector_memory import broadcast_vector, load_vector, store_vector, word_count
+from snarkcuda.field.vector_rows import address_of, gather_points
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero
 from snarkcuda.jit import kernel

@@ -9,15 +9,15 @@ kernel is compiled, and a variable that would grow in a loop does not type: brin
     prime field      52-bit limbs, Montgomery, R = 2^(52·L)       field/ifma.py
     Fp2              three products and two reductions a product
 
-What a vector is: `vector_type`; how it is read and written: `vector_memory`; inverted:
-`vector_inverse`.
+What a vector is: `vector_type`; how large operands may be: `vector_ranges`; read and written:
+`vector_memory`, `vector_rows`; inverted: `vector_inverse`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -27,6 +27,15 @@ from numba.extending import lower_builtin
 from snarkcuda.field import ifma, words
 from snarkcuda.field.element import register_word
 from snarkcuda.field.params import Field, PrimeField, prime_of
+from snarkcuda.field.vector_ranges import (
+    Operand,
+    carry,
+    factors,
+    shrink,
+    sum_bound,
+    sum_units,
+    summands,
+)
 from snarkcuda.field.vector_type import (
     STORED,
     Coefficients,
@@ -39,15 +48,6 @@ from snarkcuda.field.vector_type import (
 # --- operators and words -------------------------------------------------------------------------
 
 Emit = Callable[..., Coefficients]
-_MOST_UNITS = 1 << 9
-
-
-class Operand(NamedTuple):
-    """A vector while code is emitted: limbs by coefficient, at most k·p, loose if units > 0."""
-
-    limbs: Coefficients
-    k: int
-    units: int
 
 
 def _define(
@@ -85,80 +85,33 @@ def _define(
     lower_builtin(symbol, *[VectorType] * arity)(lower)
 
 
-def _carried(builder: Any, operand: Operand) -> Operand:
-    """LLVM carries a value once, however often it is asked for."""
-    if not operand.units:
-        return operand
-    return Operand([ifma.carried(builder, limbs) for limbs in operand.limbs], operand.k, 0)
-
-
-def _shrink(builder: Any, field: Field, operand: Operand, target: int) -> Operand:
-    if operand.k <= target:
-        return operand
-    prime, units = prime_of(field), 0
-    shrunk_limbs = []
-    for limbs in operand.limbs:
-        less, units = ifma.shrink(builder, prime, limbs, operand.k, operand.units, target)
-        shrunk_limbs.append(less)
-    return Operand(shrunk_limbs, target, units)
-
-
-def _fit(field: PrimeField, ks: Sequence[int], factor: int = 1) -> list[int]:
-    """Bounds to bring operands down to before a sum: factor·Σ k ≤ R/p, the largest ones first."""
-    bounds = list(ks)
-    while factor * sum(bounds) > ifma.slack(field):
-        largest = max(range(len(bounds)), key=bounds.__getitem__)
-        bounds[largest] = max(STORED, bounds[largest] // 2)
-    return bounds
-
-
-def _sum_bound(field: PrimeField, *ks: int) -> int:
-    return sum(_fit(field, ks))
-
-
-def _sum_units(field: PrimeField, *units: int) -> int:
-    """One more for the multiple of p in a difference; carried first where it would be too many."""
-    total = sum(max(1, u) for u in units) + 1
-    return total if total <= _MOST_UNITS else len(units) + 1
-
-
-def _summands(builder: Any, field: Field, *operands: Operand) -> list[Operand]:
-    bounds = _fit(prime_of(field), [x.k for x in operands])
-    fitted = [_shrink(builder, field, x, k) for x, k in zip(operands, bounds, strict=True)]
-    if any(x is not y for x, y in zip(fitted, operands, strict=True)) or (
-        sum(max(1, x.units) for x in operands) + 1 > _MOST_UNITS
-    ):
-        return [_carried(builder, x) for x in fitted]
-    return fitted
-
-
 def _emit_add(builder: Any, field: Field, *operands: Operand) -> Coefficients:
-    a, b = _summands(builder, field, *operands)
+    a, b = summands(builder, field, *operands)
     return [ifma.add(builder, x, y) for x, y in zip(a.limbs, b.limbs, strict=True)]
 
 
 def _emit_sub(builder: Any, field: Field, *operands: Operand) -> Coefficients:
-    a, b = _summands(builder, field, *operands)
+    a, b = summands(builder, field, *operands)
     prime = prime_of(field)
     return [ifma.sub(builder, prime, x, y, b.k) for x, y in zip(a.limbs, b.limbs, strict=True)]
 
 
 def _emit_neg(builder: Any, field: Field, a: Operand) -> Coefficients:
-    (a,), prime = _summands(builder, field, a), prime_of(field)
+    (a,), prime = summands(builder, field, a), prime_of(field)
     zero = ifma.constant(prime, int(a.limbs[0][0].type.count), 0)
     return [ifma.sub(builder, prime, zero, x, a.k) for x in a.limbs]
 
 
 def _emit_conjugate(builder: Any, field: Field, a: Operand) -> Coefficients:
-    (a,) = _summands(builder, field, a)
+    (a,) = summands(builder, field, a)
     first, *rest = a.limbs
     return [first, *_emit_neg(builder, field, a._replace(limbs=rest))] if rest else [first]
 
 
-_define(operator.add, 2, _sum_bound, _emit_add, _sum_units)
-_define(operator.sub, 2, _sum_bound, _emit_sub, _sum_units)
-_define(operator.neg, 1, lambda field, k: k, _emit_neg, _sum_units)
-_define(words.conjugate, 1, lambda field, k: k, _emit_conjugate, _sum_units)
+_define(operator.add, 2, sum_bound, _emit_add, sum_units)
+_define(operator.sub, 2, sum_bound, _emit_sub, sum_units)
+_define(operator.neg, 1, lambda field, k: k, _emit_neg, sum_units)
+_define(words.conjugate, 1, lambda field, k: k, _emit_conjugate, sum_units)
 
 
 # --- products: wide values, added up and reduced once --------------------------------------------
@@ -202,34 +155,8 @@ def _reduced(builder: Any, field: Field, wide: Wide) -> Coefficients:
     return [ifma.reduce(builder, prime_of(field), x) for x in columns]
 
 
-def _fit_product(
-    field: PrimeField, factor: int, pairs: Sequence[tuple[int, int]]
-) -> list[list[int]]:
-    """Bounds to bring operands down to: factor·Σ ka·kb ≤ product_slack, the largest ones first."""
-    bounds = [list(pair) for pair in pairs]
-    while factor * sum(ka * kb for ka, kb in bounds) > ifma.product_slack(field):
-        pair = max(bounds, key=max)
-        largest = pair.index(max(pair))
-        pair[largest] = max(STORED, pair[largest] // 2)
-    return bounds
-
-
-def _factors(
-    builder: Any, field: Field, factor: int, pairs: Sequence[tuple[Operand, Operand]]
-) -> list[tuple[Operand, Operand]]:
-    """Operands of products that share a reduction, brought down and carried."""
-    fits = _fit_product(prime_of(field), factor, [(a.k, b.k) for a, b in pairs])
-    return [
-        (
-            _carried(builder, _shrink(builder, field, a, ka)),
-            _carried(builder, _shrink(builder, field, b, kb)),
-        )
-        for (a, b), (ka, kb) in zip(pairs, fits, strict=True)
-    ]
-
-
 def _emit_mul(builder: Any, field: Field, a: Operand, b: Operand) -> Coefficients:
-    ((a, b),) = _factors(builder, field, _wide_factor(field), [(a, b)])
+    ((a, b),) = factors(builder, field, _wide_factor(field), [(a, b)])
     return _reduced(builder, field, _wide_mul(builder, field, a, b))
 
 
@@ -238,7 +165,7 @@ def _emit_sqr(builder: Any, field: Field, a: Operand) -> Coefficients:
     bound = a.k
     while factor * bound**2 > ifma.product_slack(prime_of(field)):
         bound = max(STORED, bound // 2)
-    a = _carried(builder, _shrink(builder, field, a, bound))
+    a = carry(builder, shrink(builder, field, a, bound))
     return _reduced(builder, field, _wide_sqr(builder, field, a))
 
 
@@ -246,7 +173,7 @@ def _emit_mul_sub(
     builder: Any, field: Field, a: Operand, b: Operand, c: Operand, d: Operand
 ) -> Coefficients:
     """a·b − c·d: both wide, the second taken away, one reduction a coefficient."""
-    pairs = _factors(builder, field, _wide_factor(field), [(a, b), (c, d)])
+    pairs = factors(builder, field, _wide_factor(field), [(a, b), (c, d)])
     (left, k_left), (right, k_right) = (_wide_mul(builder, field, x, y) for x, y in pairs)
     prime, columns = prime_of(field), []
     for x, y in zip(left, right, strict=True):
@@ -295,15 +222,15 @@ def _trimmed_bound(field: PrimeField, k: int) -> int:
 
 
 def _emit_trimmed(builder: Any, field: Field, a: Operand) -> Coefficients:
-    return _shrink(builder, field, a, _trimmed_bound(prime_of(field), a.k)).limbs
+    return shrink(builder, field, a, _trimmed_bound(prime_of(field), a.k)).limbs
 
 
-_define(settled, 1, lambda field, k: k, lambda builder, field, a: _carried(builder, a).limbs)
+_define(settled, 1, lambda field, k: k, lambda builder, field, a: carry(builder, a).limbs)
 _define(trimmed, 1, _trimmed_bound, _emit_trimmed, lambda field, units: max(1, units) + 1)
 
 
 def _emit_shrunk(builder: Any, field: Field, a: Operand) -> Coefficients:
-    return _carried(builder, _shrink(builder, field, a, STORED)).limbs
+    return carry(builder, shrink(builder, field, a, STORED)).limbs
 
 
 _define(shrunk, 1, lambda field, k: STORED, _emit_shrunk)

@@ -33,7 +33,8 @@ from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field import ifma
 from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
 from snarkcuda.field.params import prime_of
-from snarkcuda.field.vector_memory import address_of, word_count
+from snarkcuda.field.vector_memory import word_count
+from snarkcuda.field.vector_rows import address_of
 from snarkcuda.field.vector_type import LANES, has_vectors
 from snarkcuda.jit import kernel
 

@@ -19,7 +19,7 @@ from snarkcuda.field.params import (
     PrimeField,
     prime_of,
 )
-from snarkcuda.field.vector import _fit, _fit_product
+from snarkcuda.field.vector_ranges import fit, fit_product
 from snarkcuda.field.vector_type import has_vectors
 from tests.field import vector_kernels as kernels
 
@@ -182,7 +182,7 @@ def test_ranges_are_proved(field: PrimeField) -> None:
     for factor in (1, 2, 4):
         for ka in (1, 2, 3, 5, 8, 17, 33):
             for kb in (1, 2, 4, 9, 33):
-                ((a, b),) = _fit_product(field, factor, [(ka, kb)])
+                ((a, b),) = fit_product(field, factor, [(ka, kb)])
                 product = Bound(lazy(field), a * factor) * Bound(lazy(field), b)
                 assert product.k <= 2
     most = ifma.product_slack(field)
@@ -190,4 +190,4 @@ def test_ranges_are_proved(field: PrimeField) -> None:
     with pytest.raises(BoundError, match="Montgomery"):
         Bound(lazy(field), 1) * Bound(lazy(field), most + 1)
     for ks in ([2, 2], [30, 30], [80, 80], [33, 2]):
-        assert sum(_fit(field, ks)) <= lazy(field).slack
+        assert sum(fit(field, ks)) <= lazy(field).slack

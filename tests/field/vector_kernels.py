@@ -9,22 +9,20 @@ import numpy as np
 from snarkcuda.field.vector import is_null, might_be_zero, reduced, settled, shrunk, trimmed
 from snarkcuda.field.vector_inverse import inverse
 from snarkcuda.field.vector_memory import (
-    address_of,
     broadcast_vector,
-    gather_points,
     gather_vector,
     limb_words,
     load_limbs,
     load_loose,
     load_square,
     load_vector,
-    scatter_points,
     store_limbs,
     store_loose,
     store_square,
     store_vector,
     word_count,
 )
+from snarkcuda.field.vector_rows import address_of, gather_points, scatter_points
 from snarkcuda.field.words import is_zero, mul_sub, one_like, select, sqr, zero_like
 from snarkcuda.jit import kernel
 
