@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import snarkcuda
-from snarkcuda.machine import processor_model
+from snarkcuda.machine import processor_model, usable_processors
 
 ROOT = Path(snarkcuda.__file__).parents[1]  # of these sources
 
@@ -47,6 +47,14 @@ def dated(threads: int) -> dict[str, Any]:
     """What every record begins with, the scripts' too."""
     date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     return {"date": date, "machine": machine(threads)}
+
+
+def is_busy(machine: dict[str, str]) -> bool:
+    """Whether more ran in the minute before than there are processors to run it."""
+    try:
+        return float(machine.get("load", "0").split()[0]) > usable_processors() + 0.5
+    except (ValueError, IndexError):
+        return False
 
 
 def machine_line(record: dict[str, Any]) -> str:

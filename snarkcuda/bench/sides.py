@@ -94,8 +94,8 @@ def _checked(root: Path, setting: str) -> Path:
 def _unpack(revision: str, folder: Path) -> None:
     if not (ROOT / ".git").exists():
         raise MismatchError(
-            f"rev={revision}: snarkcuda runs from {ROOT}, which is no git checkout: name a "
-            "checkout of the revision by tree="
+            f"rev={revision}: snarkcuda runs from {ROOT}, which is no git checkout: install a "
+            "clone in place (`pip install -e .`), or name a checkout of the revision by tree="
         )
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:

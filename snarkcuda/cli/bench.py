@@ -83,7 +83,7 @@ def _measure(
 
     from dataclasses import asdict
 
-    from snarkcuda.bench.machine_line import machine_line
+    from snarkcuda.bench.machine_line import is_busy, machine_line
     from snarkcuda.bench.measure import measure
     from snarkcuda.bench.record import read_record, record_of
     from snarkcuda.bench.tables import bench_table, comparison_table
@@ -118,6 +118,12 @@ def _measure(
         }
         for difference in differences:
             say(f"WARNING: another machine than that of {earlier.source}: {difference}")
+        for whose, line in ((earlier.source, earlier.machine), ("this run", record["machine"])):
+            if is_busy(line):
+                say(
+                    f"WARNING: load {line['load']} in {whose}: what else ran may be the difference; "
+                    "`snarkcuda bench ab` measures in turn"
+                )
     give(record, "\n".join(text), out, as_json, inputs)
 
 

@@ -34,7 +34,7 @@ from snarkcuda.cli.words import answer, say, warn
     "--memory",
     type=ByteSize(),
     metavar="SIZE",
-    help="Keep to this much memory, as 500M or 12G, and convert a larger key block by block "
+    help="Aim at this much memory, as 500M or 12G: a larger key is converted block by block "
     "[3/4 of what is free].",
 )
 @click.option(
@@ -135,6 +135,8 @@ def prove(
             proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
         ) as prover:
             progress.fraction = prover.fraction
+            if not quiet and prover.block:
+                say(f"note: points stay in {key}, read {prover.block:,} at a time: --memory")
             result = prover.prove(
                 assignment,
                 check=not no_check,

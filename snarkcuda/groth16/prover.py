@@ -128,6 +128,11 @@ class Prover:
         """Where proofs are made: "cpu (2 threads)"."""
         return f"{self._backend.name} ({self._backend.pool.threads} threads)"
 
+    @property
+    def block(self) -> int:
+        """Points of a query that are in memory at a time; 0 where all of the key is."""
+        return self._resident.block
+
     def fraction(self) -> float | None:
         """How far the operation that runs now is, 0 to 1; None between operations."""
         return self._backend.pool.fraction()
