@@ -121,8 +121,8 @@ def _measure(
         for whose, line in ((earlier.source, earlier.machine), ("this run", record["machine"])):
             if is_busy(line):
                 say(
-                    f"WARNING: load {line['load']} in {whose}: what else ran may be the difference; "
-                    "`snarkcuda bench ab` measures in turn"
+                    f"WARNING: load {line['load']} in {whose}: what else ran may be the "
+                    "difference; `snarkcuda bench ab` measures in turn"
                 )
     give(record, "\n".join(text), out, as_json, inputs)
 

@@ -11,12 +11,13 @@ import pytest
 
 from snarkcuda.bench import machine_line as machines
 from snarkcuda.bench.case import Case
-from snarkcuda.bench.machine_line import dated, machine, machine_line
+from snarkcuda.bench.machine_line import dated, is_busy, machine, machine_line
 from snarkcuda.bench.measure import Measured
 from snarkcuda.bench.record import VERSION, read_record, record_of
 from snarkcuda.bench.statistics import FASTER, NO_DIFFERENCE
 from snarkcuda.bench.tables import bench_table, comparison_table
 from snarkcuda.errors import FormatError, MismatchError
+from snarkcuda.machine import usable_processors
 
 NTT = Case("ntt", "bn254", 12, path="auto")
 MSM = Case("msm", "bls12_381", 14, group="g2", scalars="bits", path="scalar")
@@ -129,3 +130,11 @@ def test_tables() -> None:
     assert comparison_table(rows).endswith(
         "1.000                            not in the earlier record"
     )
+
+
+def test_a_busy_machine() -> None:
+    """By the load of the minute before; what is not known is not busy."""
+    n = usable_processors()
+    assert is_busy({"load": f"{n + 1}.0 0.0 0.0"})
+    assert not any(is_busy({"load": load}) for load in (f"{n}.0 9.0 9.0", "", "x"))
+    assert not is_busy({})
