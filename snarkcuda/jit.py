@@ -128,8 +128,8 @@ def cache_problem(directory: Path) -> str | None:
         if not is_private(status):
             return f"others can write the kernel cache {directory}; {way_out}"
         tempfile.TemporaryFile(dir=directory).close()
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError, RecursionError) as error:  # \0 in a name, a thousand levels
+        reason = getattr(error, "strerror", None) or error
         return f"the kernel cache {directory} cannot be written ({reason}); {way_out}"
     return None
 

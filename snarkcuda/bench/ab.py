@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 
 from snarkcuda.bench.case import Case
 from snarkcuda.bench.machine_line import dated
@@ -27,6 +27,8 @@ from snarkcuda.bench.statistics import Comparison, compare_pairs
 from snarkcuda.bench.worker import PROTOCOL
 from snarkcuda.errors import DeviceError, MismatchError
 from snarkcuda.jit import CACHE_VARIABLE, cache_directory
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Worker:
     def start(self, case: Case, threads: int | None, root: Path) -> None:
         """Hand over the case and wait until it is warm."""
         asked = {"protocol": PROTOCOL, "case": case.as_dict(), "threads": threads}
-        self.ready = self._ask(json.dumps(asked))["ready"]
+        self.ready = self._ask(json.dumps(asked), _ready)
         if Path(self.ready["package"]).resolve() != root.resolve():
             raise DeviceError(
                 f"side {self._label} loaded snarkcuda from {self.ready['package']}, not from {root}"
@@ -77,9 +79,9 @@ class Worker:
 
     def run(self, calls: int) -> int:
         """One run: nanoseconds of a call."""
-        return int(self._ask(str(calls))["ns"])
+        return self._ask(str(calls), lambda message: max(1, int(message["ns"])))
 
-    def _ask(self, line: str) -> dict[str, Any]:
+    def _ask(self, line: str, wanted: Callable[[dict[str, Any]], T]) -> T:
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(line + "\n")
@@ -92,12 +94,23 @@ class Worker:
             self._said.seek(0)
             words = self._said.read().decode(errors="replace").strip()[-2000:]
             raise DeviceError(f"the worker of side {self._label} ended ({code}):\n{words}")
-        message: dict[str, Any] = json.loads(answer)
-        if "error" in message:
-            error = message["error"]
-            kind = DeviceError if error["exit_code"] == DeviceError.exit_code else MismatchError
-            raise kind(f"side {self._label}: {error['message']}")
-        return message
+        try:
+            message: dict[str, Any] = json.loads(answer)
+            if "error" in message:
+                error = message["error"]
+                kind = DeviceError if error["exit_code"] == DeviceError.exit_code else MismatchError
+                raise kind(f"side {self._label}: {error['message']}")
+            return wanted(message)
+        except (ValueError, KeyError, TypeError) as error:
+            raise MismatchError(
+                f"side {self._label} answers {answer[:80]!r}, which no bench worker does: its "
+                "sources are not those of a snarkcuda with this bench"
+            ) from error
+
+
+def _ready(message: dict[str, Any]) -> dict[str, Any]:
+    ready: dict[str, Any] = message["ready"]
+    return {**ready, "package": str(ready["package"]), "call_ns": max(1, int(ready["call_ns"]))}
 
 
 @contextmanager
@@ -113,16 +126,22 @@ def worker(label: str, side: Side, root: Path) -> Iterator[Worker]:
         **side.environment,
     }
     with TemporaryFile() as said:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "snarkcuda.bench.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            text=True,
-            cwd=root,
-            env=environment,
-            start_new_session=True,  # Ctrl-C is the parent's to hear
-        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "snarkcuda.bench.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                errors="replace",
+                cwd=root,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is the parent's to hear
+            )
+        except OSError as error:
+            raise DeviceError(
+                f"the system refuses side {label} a process: {error.strerror or error}"
+            ) from error
         try:
             yield Worker(label, process, said)
         finally:

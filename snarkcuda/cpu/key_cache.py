@@ -196,8 +196,9 @@ def _problem(folder: Path) -> str | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private(folder.stat()):
             return f"{shown(folder)} is not this user's alone; name a directory that is (chmod 700)"
-    except OSError as error:
-        return f"{shown(folder)} cannot be used ({error.strerror or error}); name another directory"
+    except (OSError, ValueError, RecursionError) as error:  # \0 in a name, a thousand levels
+        reason = getattr(error, "strerror", None) or error
+        return f"{shown(folder)} cannot be used ({reason}); name another directory"
     return None
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import int64, uint32
+from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
 from snarkcuda.cpu.bucket_tree import sum_buckets, tree_memory
@@ -74,7 +74,9 @@ def sorted_digits(
         stop: ends the work early with `Cancelled`.
         window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
-    window = window or window_bits(len(scalars), scalar_bits, BUCKET_COST)
+    # A small scalar, as most of a circuit's bits are, has a digit in one window only.
+    large = int(np.count_nonzero(scalars[:, -1]))
+    window = window or window_bits(max(large, len(scalars) >> 6), scalar_bits, BUCKET_COST)
     digits = signed_digits(pool, scalars, scalar_bits, stop, window)
     rows, n = digits.values.shape
     codes = np.empty((rows, n), dtype=np.uint32)
@@ -136,19 +138,18 @@ def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
     task = claim(tasks)
     while task >= 0:
         for i in range(n):
-            digit = int64(values[task, i])
-            starts[task, abs(digit) + 2] += 1
+            starts[task, uint64(abs(int64(values[task, i])) + 2)] += 1
         for b in range(2, starts.shape[1]):
             starts[task, b] += starts[task, b - 1]
         zeros = starts[task, 2]
         for i in range(n):
             digit = int64(values[task, i])
-            bucket = abs(digit)
-            if bucket == 0:
+            if digit == 0:
                 continue  # its entries are never read
-            place = starts[task, bucket + 1]
-            starts[task, bucket + 1] = place + 1
-            codes[task, place - zeros] = uint32(2 * i + (1 if digit < 0 else 0))
+            bucket = uint64(abs(digit) + 1)
+            place = starts[task, bucket]
+            starts[task, bucket] = place + 1
+            codes[task, uint64(place - zeros)] = uint32(2 * i + (1 if digit < 0 else 0))
         # Now starts[b + 1] is the end of bucket b, zeros counted: starts[b] its beginning.
         for b in range(1, starts.shape[1]):
             starts[task, b] = starts[task, b] - zeros

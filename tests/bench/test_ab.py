@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from snarkcuda.bench import sides as sides_module
-from snarkcuda.bench.ab import duel, record_of_duels
+from snarkcuda.bench.ab import duel, record_of_duels, worker
 from snarkcuda.bench.case import Case
 from snarkcuda.bench.machine_line import ROOT
 from snarkcuda.bench.sides import Side, side_of, sources
@@ -172,3 +172,22 @@ def test_no_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(DeviceError, match="rev= needs git"), sources(Side(revision="HEAD")):
         pass
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["garbage", "{}", "[]", "null", '{"ready": 5}', '{"error": 5}', '{"ready": {"package": 1}}'],
+)
+def test_answers_that_no_worker_gives(line: str, tmp_path: Path) -> None:
+    """Another tree's program is asked, and need not keep to the lines: the side is named."""
+    package = tmp_path / "snarkcuda" / "bench"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "worker.py").write_text(f"input(); print({line!r}, flush=True); input()")
+    with (
+        worker("A", Side(tree=tmp_path), tmp_path) as each,
+        pytest.raises(MismatchError) as refused,
+    ):
+        each.start(Case("matvec", "bn254", 6), None, tmp_path)
+    assert "side A answers" in str(refused.value)

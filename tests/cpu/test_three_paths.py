@@ -8,6 +8,7 @@ from snarkcuda.cpu.bucket_tree import GROUP
 from snarkcuda.cpu.msm import MAX_WINDOW, signed_digits
 from snarkcuda.cpu.msm_affine import sorted_digits
 from snarkcuda.cpu.pool import Pool
+from snarkcuda.curve.params import CURVES
 from snarkcuda.field.arrays import from_ints
 from tests.three_paths import Sum, Transform, check
 
@@ -30,6 +31,17 @@ def test_more_threads_than_windows() -> None:
     """A window's buckets are then shared out among several tasks."""
     with Pool(9) as pool:
         check(pool, [Sum(BN_G1, "any", "carries", 800, window) for window in (10, 13)])
+
+
+def test_few_large_scalars_choose_the_window() -> None:
+    """Bits have a digit in one window: many of them do not make it larger."""
+    bits, large = [1] * 5000, [CURVES[0].g1.order - 1] * 50
+    with Pool(1) as pool:
+        few, none, all_large = (
+            sorted_digits(pool, from_ints(scalars, 4), 254).window
+            for scalars in (bits + large, bits, large * 100)
+        )
+    assert none <= few < all_large
 
 
 @pytest.mark.parametrize("cut", [signed_digits, sorted_digits])
