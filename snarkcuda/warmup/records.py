@@ -29,10 +29,10 @@ def remember(parts: Iterable[Part]) -> None:
             with suppress(OSError):
                 path.touch()
     oldest = time.time() - 30 * 86_400  # as kernels are forgotten
-    for path in jit.cache_directory().glob(f"*{jit.RECORD_SUFFIX}"):
-        with suppress(OSError):
+    with suppress(OSError):  # a cache that we may not look into
+        for path in jit.cache_directory().glob(f"*{jit.RECORD_SUFFIX}"):
             if path.stat().st_mtime < oldest:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
 
 def _exists(path: Path) -> bool:
