@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from typing import Any
@@ -37,6 +37,7 @@ from snarkcuda.field.vector_memory import word_count
 from snarkcuda.field.vector_rows import address_of
 from snarkcuda.field.vector_type import LANES, has_vectors
 from snarkcuda.jit import kernel
+from tests.three_paths import POINTS, SCALARS, Sum
 
 pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
@@ -135,50 +136,20 @@ def test_sizes(group: Group, n: int, pool: Pool) -> None:
     check(pool, group, indices, [rng.randrange(group.order) for _ in range(n)])
 
 
-SCALARS: dict[str, Callable[[int, int, random.Random], int]] = {
-    "zero": lambda r, i, rng: 0,
-    "one": lambda r, i, rng: 1,
-    "r - 1": lambda r, i, rng: r - 1,
-    "equal": lambda r, i, rng: r // 3,
-    "bits": lambda r, i, rng: rng.randrange(2),
-    "small and large": lambda r, i, rng: rng.choice([0, 1, 2, r - 1, r - 2, rng.randrange(r)]),
-    "carries": lambda r, i, rng: ((1 << rng.randrange(1, 253)) - rng.randrange(2)) % r,
-    "random": lambda r, i, rng: rng.randrange(r),
-}
-POINTS: dict[str, Callable[[int, random.Random], int]] = {
-    "any": lambda i, rng: rng.randrange(128),
-    "one point": lambda i, rng: 7,
-    "opposites": lambda i, rng: 7 if i % 2 else 71,
-    "infinity": lambda i, rng: 0 if i % 2 else 64,
-    "few": lambda i, rng: rng.choice([0, 1, 2, 65, 66]),
-}
-
-
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize("scalars", SCALARS)
 @pytest.mark.parametrize("group", [BN254.g1, BLS12_381.g2], ids=lambda group: group.name)
 def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> None:
-    rng, n = random.Random(scalars + points), 300
-    indices = [POINTS[points](i, rng) for i in range(n)]
-    check(pool, group, indices, [SCALARS[scalars](group.order, i, rng) for i in range(n)])
+    case = Sum(group.name, points, scalars, 300)
+    case.judge(case.outcome(pool, vectors=True))
 
 
 @groups
-@pytest.mark.parametrize("kind", ["equal", "bits", "random"])
-def test_buckets_larger_than_a_group(group: Group, kind: str, pool: Pool) -> None:
-    """A bucket of many groups' entries: its pieces join; against the scalar path too."""
-    rng, n = random.Random(kind), 2 * GROUP + 4321
-    indices = [rng.randrange(128) for _ in range(n)]
-    scalars = [SCALARS[kind](group.order, i, rng) for i in range(n)]
-    check(pool, group, indices, scalars)
-    if kind == "random":
-        points, values = multiples(group)[indices], from_ints(scalars, 4)
-        bits = group.order.bit_length()
-        expected = msm(pool, group, packed(points), signed_digits(pool, values, bits))
-        digits = sorted_digits(pool, values, bits)
-        assert np.array_equal(
-            msm_affine(pool, group, vector(pool, group, points), digits), expected
-        )
+@pytest.mark.parametrize("scalars", ["equal", "bits", "any"])
+def test_buckets_larger_than_a_group(group: Group, scalars: str, pool: Pool) -> None:
+    """A bucket of many groups' entries: its pieces join."""
+    case = Sum(group.name, "any", scalars, 2 * GROUP + 4321)
+    case.judge(case.outcome(pool, vectors=True))
 
 
 def test_a_tail(pool: Pool) -> None:
