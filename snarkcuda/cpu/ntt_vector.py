@@ -47,7 +47,6 @@ _LOG_BLOCK = 12  # 4,096 elements and the tables of their stages stay in a secon
 _LOG_ROWS = 8  # of a tile at most
 _TILES = 4  # neighbouring tiles of one task: 1 kB of each row
 _CHUNK = 1 << 9  # vectors of a table that one task fills
-_SQUARE = 64
 
 
 @dataclass(frozen=True)

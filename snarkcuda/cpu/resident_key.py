@@ -177,9 +177,8 @@ def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
         out = arrays.aligned_bytes(len(query.points))
         marks = np.zeros(mark_bytes(len(out) // point_bytes(query.group)), dtype=np.uint8)
         bad = points_in_vector_form(pool, query.group, query.points, out, marks)
-        query = replace(
-            query, points=arrays.packed(out), infinite=marks[: len(marks) * marks.any()]
-        )
+        infinite = marks if marks.any() else marks[:0]
+        query = replace(query, points=arrays.packed(out), infinite=infinite)
     if bad is not None:
         raise query.off_curve(bad)
     return query

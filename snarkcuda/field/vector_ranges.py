@@ -7,7 +7,7 @@ be too many units.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from snarkcuda.field import ifma
@@ -60,17 +60,20 @@ def sum_bound(field: PrimeField, *ks: int) -> int:
 
 def sum_units(field: PrimeField, *units: int) -> int:
     """One more for the multiple of p in a difference; carried first where it would be too many."""
-    total = sum(max(1, u) for u in units) + 1
+    total = _loose_sum(units)
     return total if total <= _MOST_UNITS else len(units) + 1
+
+
+def _loose_sum(units: Iterable[int]) -> int:
+    return sum(max(1, u) for u in units) + 1
 
 
 def summands(builder: Any, field: Field, *operands: Operand) -> list[Operand]:
     """Operands of a sum, brought down and carried where they must be."""
     bounds = fit(prime_of(field), [x.k for x in operands])
     fitted = [shrink(builder, field, x, k) for x, k in zip(operands, bounds, strict=True)]
-    if any(x is not y for x, y in zip(fitted, operands, strict=True)) or (
-        sum(max(1, x.units) for x in operands) + 1 > _MOST_UNITS
-    ):
+    too_loose = _loose_sum(x.units for x in operands) > _MOST_UNITS
+    if too_loose or any(x is not y for x, y in zip(fitted, operands, strict=True)):
         return [carry(builder, x) for x in fitted]
     return fitted
 
