@@ -42,9 +42,9 @@ import numpy as np
 from measuring import record
 
 from snarkcuda.cpu import ntt
+from snarkcuda.cpu.digits import sorted_digits
 from snarkcuda.cpu.fixed_base import Multiples
-from snarkcuda.cpu.msm import msm, signed_digits
-from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import CURVES, Curve, Group, curve_named
@@ -106,11 +106,10 @@ def our_msm(
 ) -> Callable[[], U64Array]:
     """The MSM as the backend calls it."""
     values, bits = from_ints(scalars, 4), group.order.bit_length()
-    if not has_vectors():
-        mapped = packed(points)
-        return lambda: msm(pool, group, mapped, signed_digits(pool, values, bits))
-    resident = to_vector_form(pool, prime_of(group.field), points)
-    return lambda: msm_affine(pool, group, resident, sorted_digits(pool, values, bits))
+    resident, vectors = packed(points), has_vectors()
+    if vectors:
+        resident = to_vector_form(pool, prime_of(group.field), points)
+    return lambda: msm(pool, group, resident, sorted_digits(pool, values, bits), vectors=vectors)
 
 
 # --- zksnake --------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from snarkcuda.circuits.synthetic import draw_elements
 from snarkcuda.cpu import ntt
 from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.cpu.bucket_tree import GROUP
-from snarkcuda.cpu.msm import msm, signed_digits
-from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BN254, CURVES, Group
@@ -164,15 +164,12 @@ class Sum:
         group, rows, scalars = self._inputs()
         points, bits = table(group)[rows], group.order.bit_length()
         values = from_ints(scalars, 4)
+        digits = sorted_digits(pool, values, bits, window=self.window)
+        infinite = np.packbits(~points.any(axis=tuple(range(1, points.ndim))), bitorder="little")
+        form = packed(points)
         if vectors:
-            lanes = to_vector_form(pool, prime_of(group.field), points)
-            digits = sorted_digits(pool, values, bits, window=self.window)
-            infinite = np.packbits(
-                ~points.any(axis=tuple(range(1, points.ndim))), bitorder="little"
-            )
-            return msm_affine(pool, group, lanes, digits, infinite=infinite)
-        cut = signed_digits(pool, values, bits, window=self.window)
-        return msm(pool, group, packed(points), cut)
+            form = to_vector_form(pool, prime_of(group.field), form)
+        return msm(pool, group, form, digits, infinite=infinite, vectors=vectors)
 
     def judge(self, found: U64Array) -> None:
         """(Σ kᵢ·eᵢ)·G, eᵢ the points' exponents."""

@@ -13,7 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakSet
 
-from snarkcuda.cpu import matvec, msm, msm_affine, resident_key
+from snarkcuda.cpu import matvec, resident_key
+from snarkcuda.cpu.digits import SortedDigits, sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.msm_blocks import PlainScalars, msm_blocks
 from snarkcuda.cpu.pool import Pool, Stop, submit
 from snarkcuda.cpu.quotient import coset_quotient
@@ -24,7 +26,7 @@ from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
 
 T = TypeVar("T")
-Scalars = msm.Digits | msm_affine.SortedDigits | PlainScalars
+Scalars = SortedDigits | PlainScalars
 Handle = Future  # `result()` waits, and raises what the operation raised
 
 
@@ -97,8 +99,7 @@ class CpuJob:
     def _digits(self, key: ResidentKey, values: U64Array) -> Scalars:
         if key.block:
             return PlainScalars(values, key.matrices.field.bits)
-        cut = msm_affine.sorted_digits if key.vectors else msm.signed_digits
-        return cut(self._pool, values, key.matrices.field.bits, self._stop)
+        return sorted_digits(self._pool, values, key.matrices.field.bits, self._stop)
 
     def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
         """a = A·w, b = B·w, c = a·b on the domain."""
@@ -128,10 +129,8 @@ class CpuJob:
             digits = scalars.result().tail(first)
             if isinstance(digits, PlainScalars):
                 return msm_blocks(self._pool, query, digits, self._stop)
-            if isinstance(digits, msm_affine.SortedDigits):
-                arguments = query.group, query.points, digits, self._stop, query.infinite
-                return msm_affine.msm_affine(self._pool, *arguments)
-            return msm.msm(self._pool, query.group, query.points, digits, self._stop)
+            arguments = query.group, query.points, digits, self._stop, query.infinite
+            return msm(self._pool, *arguments, vectors=query.vectors)
 
         return self._start(stage, query.points.nbytes, operation)
 

@@ -1,7 +1,7 @@
 """Sums of independent pairs of affine points, a batch at a time, one inversion for all of it.
 
-    forward     dx = x₂ − x₁;  prefix[v] = dx₀ · … · dx_{v−1};          eight pairs a vector
-    inversion   of the eight lanes' products, as one number
+    forward     dx = x₂ − x₁;  prefix[v] = dx₀ · … · dx_{v−1};          a pair in each lane
+    inversion   of the lanes' products, as one number
     backward    1/dx_v = prefix[v] · (1/product);  λ = dy/dx
                 x₃ = λ² − (x₁ + x₂);  y₃ = λ·(x₁ − x₃) − y₁
 
@@ -11,7 +11,8 @@ two points are equal, and dx, dy become 2y₁, 3x₁² (a tangent), or opposite,
 an infinite point (0, 0) leaves the other. They are found a vector at a time and are rare, or a key
 is hostile.
 
-Points are rows of 64-bit words in vector form (`field/vector_rows`), named by their addresses.
+Points are rows of 64-bit words (`field/vector_rows`), named by their addresses: in vector form,
+and added eight at a time, or in Montgomery form where F is `Bundles` of a field.
 Sources: Montgomery 1987 (simultaneous inversion); Botrel and El Housni, eprint 2022/1400, §4.1 (in
 an MSM). The twin is `formulas.xyzz_add_affine`.
 """
@@ -33,7 +34,12 @@ from snarkcuda.field.vector_memory import (
     store_limbs,
     store_loose,
 )
-from snarkcuda.field.vector_rows import gather_points, prefetch_points, store_points
+from snarkcuda.field.vector_rows import (
+    gather_points,
+    lane_count,
+    prefetch_points,
+    store_points,
+)
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula
@@ -46,8 +52,9 @@ _PARTS = 6  # vectors kept a pair between the passes
 @formula
 def batch_memory(F: Any) -> Any:
     """What `add_pairs` keeps between its passes: allocated once, for any number of batches."""
-    scratch = np.empty(_PARTS * (BATCH // LANES) * limb_words(F), dtype=np.uint64)
-    special = np.empty((BATCH // LANES, 3), dtype=np.uint64)
+    n = BATCH // lane_count(F)
+    scratch = np.empty(_PARTS * n * limb_words(F), dtype=np.uint64)
+    special = np.empty((n, 3), dtype=np.uint64)
     return scratch, special
 
 
@@ -58,7 +65,7 @@ def add_pairs(
     """Rows row, row + 1, … at `target` = the sums of the pairs first … first + count − 1.
 
     Args:
-        F: field of the coordinates.
+        F: field of the coordinates, or `Bundles` of it.
         pairs: int64, two addresses a pair, odd where a point is to be negated. Those up to the next
             multiple of the lanes are read too, and their sums written; and AHEAD more are looked
             at, which may name anything.
@@ -69,14 +76,15 @@ def add_pairs(
         memory: of `batch_memory`.
     """
     scratch, special = memory  # special: lanes whose sum is left, right or infinity
-    n = (count + LANES - 1) // LANES
+    lanes = lane_count(F)
+    n = (count + lanes - 1) // lanes
     x1, y1 = gather_points(F, pairs, 2 * first, 2)
     product, zero = one_like(x1), zero_like(x1)
     dx, dy, total = x1 - x1, y1 - y1, x1 + x1  # for their types
     for v in range(n):
-        at = 2 * (first + LANES * v)
+        at = 2 * (first + lanes * v)
         prefetch_points(F, pairs, at + 2 * AHEAD, 1)
-        prefetch_points(F, pairs, at + 2 * AHEAD + LANES, 1)
+        prefetch_points(F, pairs, at + 2 * AHEAD + lanes, 1)
         x1, y1 = gather_points(F, pairs, at, 2)
         x2, y2 = gather_points(F, pairs, at + 1, 2)
         dx, dy = x2 - x1, y2 - y1
@@ -116,9 +124,9 @@ def add_pairs(
         x3 = shrunk(sqr(slope) - load_loose(total, scratch, base + 5))
         y3 = shrunk(slope * (x1 - x3) - load_loose(y1, scratch, base + 4))
         if special[v, 0] | special[v, 1] | special[v, 2]:
-            x2, y2 = gather_points(F, pairs, 2 * (first + LANES * v) + 1, 2)
+            x2, y2 = gather_points(F, pairs, 2 * (first + lanes * v) + 1, 2)
             y1 = load_loose(y1, scratch, base + 4)
             x3, y3 = select(special[v, 0], x1, x3), select(special[v, 0], y1, y3)
             x3, y3 = select(special[v, 1], x2, x3), select(special[v, 1], y2, y3)
             x3, y3 = select(special[v, 2], zero, x3), select(special[v, 2], zero, y3)
-        store_points(F, target, row + LANES * v, x3, y3)
+        store_points(F, target, row + lanes * v, x3, y3)

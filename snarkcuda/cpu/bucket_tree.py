@@ -20,7 +20,13 @@ import numpy as np
 from snarkcuda.cpu.batch_add import AHEAD, BATCH, add_pairs, batch_memory
 from snarkcuda.cpu.pool import stopped
 from snarkcuda.field.vector_memory import word_count
-from snarkcuda.field.vector_rows import LINE, aligned_address, gather_points, scatter_points
+from snarkcuda.field.vector_rows import (
+    LINE,
+    aligned_address,
+    gather_points,
+    lane_count,
+    scatter_points,
+)
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 
@@ -62,7 +68,7 @@ def _copy_points(F: Any, done: Any, n: int) -> None:
     for i in range(n, (n + LANES - 1) // LANES * LANES):
         done[0, i] = done[0, n - 1]
         done[1, i] = done[1, n - 1]
-    for at in range(0, n, LANES):
+    for at in range(0, n, lane_count(F)):
         x, y = gather_points(F, done[0], at, 1)
         scatter_points(F, done[1], at, x, y)
 
@@ -76,8 +82,8 @@ def sum_buckets(
 
     Args:
         tasks: the pool's counter: if the work is stopped, the sums are left incomplete.
-        F: field of the coordinates.
-        points: address of packed affine points, vector form.
+        F: field of the coordinates, or `Bundles` of it.
+        points: address of packed affine points, in the form that F asks for (`field/vector_rows`).
         codes: uint32, 2·i + sign, sorted by bucket.
         starts: int64, where each bucket begins in `codes`, and the end of the last.
         first: index of the point that stands first in `points`; entries below it are left out.

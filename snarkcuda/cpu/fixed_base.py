@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from snarkcuda.cpu.batch_affine import batch_to_affine
 from snarkcuda.cpu.bucket_sums import NOTHING, bucket_sums, code_of
-from snarkcuda.cpu.msm import n_windows, signed_digits
+from snarkcuda.cpu.digits import n_windows, signed_digits
 from snarkcuda.cpu.pool import Pool, claim
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
@@ -75,7 +75,7 @@ class Multiples:
         out = np.empty((len(scalars), *point_shape(self._group)), dtype=np.uint64)
         for start in range(0, len(scalars), _SLICE):
             part = scalars[start : start + _SLICE]
-            values = signed_digits(self._pool, part, self._bits, window=self.window).values
+            values = signed_digits(self._pool, part, self._bits, self.window)
             sums = self._on_vectors if self._vectors else self._on_scalars
             sums(values, out[start : start + _SLICE])
         return out

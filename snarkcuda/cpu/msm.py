@@ -1,227 +1,146 @@
-"""Multi-scalar multiplication Σ kᵢ·Pᵢ on the CPU: Pippenger's buckets with signed digits.
+"""Multi-scalar multiplication by affine additions from end to end, many at a time.
 
-    kᵢ = Σ_w digit[w, i]·2^(c·w),   −2^(c−1) < digit ≤ 2^(c−1)   (c = 16: ≤ and <)
+    digits    signed windows, sorted by bucket once for all queries (`digits`)
+    task      N = 2^m neighbouring buckets of one window: summed by pairwise trees (`bucket_tree`),
+              then by the bits of their numbers (`bucket_weights`)
+    at the end  a few doublings a task, and Horner's rule over the windows, on scalars
 
-    task (w, g):   for i in group g:   bucket[|digit[w, i]|] += ±Pᵢ
-                   sum = Σ_b b·bucket[b], by two running sums from the top
-    at the end:    Σ_w 2^(c·w) · Σ_g sum[w, g], by Horner's rule
+    Σ_j (low + j)·S_j = low·S + Σ_k 2^k·O_k      S the sum of all, O_k of those with bit k
 
-Digits are cut once for scalars that several queries share (A, B1, B2 and L of a proof). A negative
-digit adds the point with −y, so half the buckets do. A zero digit costs one comparison, so 0/1
-witnesses are cheap; a bucket of any size is exact, as the mixed addition handles equal, opposite
-and infinite points.
+One kernel source for both forms of points: eight at a time in vector form (AVX-512 IFMA), or in
+Montgomery form, straight from a key file. A bucket of any size is exact, and so are equal, opposite
+and infinite points (`batch_add`). The naive twin is the sum of multiples,
+`curve.points.linear_combination`.
 
-Sources: Pippenger 1976; Bernstein, Doumen, Lange and Oosterwijk, eprint 2012/549, §4. The naive
-twin is the sum of multiples, `curve.points.linear_combination`.
+Sources: Pippenger 1976; as `batch_add`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import int16, int64, uint64
 from numpy.typing import NDArray
 
+from snarkcuda.cpu.bucket_tree import sum_buckets, tree_memory
+from snarkcuda.cpu.bucket_weights import weigh_buckets, weights_memory
+from snarkcuda.cpu.digits import SortedDigits
 from snarkcuda.cpu.pool import Pool, Stop, claim, stopped
-from snarkcuda.cpu.xyzz_rows import load_xyzz, store_xyzz
-from snarkcuda.curve.formulas import (
-    xyzz_add,
-    xyzz_add_affine,
-    xyzz_double,
-    xyzz_infinity,
-)
+from snarkcuda.cpu.vector_form import leave_vector_form, leaving_constant
+from snarkcuda.curve.formulas import xyzz_add, xyzz_add_affine, xyzz_double, xyzz_infinity
 from snarkcuda.curve.params import Group
 from snarkcuda.curve.points import point_shape, store_affine
-from snarkcuda.field import arrays
-from snarkcuda.field.arrays import U64Array
+from snarkcuda.field.arrays import U64Array, at_even_address
+from snarkcuda.field.bundle import Bundles
 from snarkcuda.field.element import load, zero
-from snarkcuda.jit import kernel
+from snarkcuda.field.vector_rows import address_of, aligned_address
+from snarkcuda.field.vector_type import LANES
+from snarkcuda.jit import formula, kernel
 
-SCALAR_LIMBS = 4
-MAX_WINDOW = 16  # digits are kept in int16
-_CHUNK = 1 << 12  # scalars cut in one task; points added between two looks at the stop flag
-
-
-@dataclass(frozen=True)
-class Digits:
-    """Scalars cut into signed windows, for any number of MSMs over them or their tail.
-
-    `values[w, i]` is digit w of scalar i, read-only; the scalars are those from index `first` on.
-    """
-
-    window: int
-    values: NDArray[np.int16]  # (n_windows, n)
-    first: int = 0
-
-    def __len__(self) -> int:
-        return int(self.values.shape[1]) - self.first
-
-    def tail(self, first: int) -> Digits:
-        """The digits of the scalars from index `first` on; nothing is copied."""
-        return Digits(self.window, self.values, self.first + first)
-
-
-def window_bits(n: int, scalar_bits: int, bucket_cost: float = 2 * 1.4) -> int:
-    """The window c, at least 2, that makes bucket additions and bucket sums cheapest.
-
-    `bucket_cost` is what a bucket's share of the sum costs, in additions to a bucket. Here it is
-    two full additions, of about 1.4 mixed ones (10M + 2S + 1P against 6M + 2S + 1P).
-    """
-
-    def cost(c: int) -> float:
-        return n_windows(scalar_bits, c) * (n + bucket_cost * (1 << (c - 1)))
-
-    return min(range(2, MAX_WINDOW + 1), key=cost)
-
-
-def n_windows(scalar_bits: int, c: int) -> int:
-    """Windows of c bits that hold scalar_bits bits and the last carry.
-
-    Of 16 bits the last window must leave one free: its digit cannot be −2^15 and a carry.
-    """
-    return (scalar_bits + (c == MAX_WINDOW)) // c + 1
-
-
-def signed_digits(
-    pool: Pool,
-    scalars: U64Array,
-    scalar_bits: int,
-    stop: Stop | None = None,
-    window: int | None = None,
-) -> Digits:
-    """Cut scalars into digits.
-
-    Args:
-        pool: the threads to use.
-        scalars: uint64 (n, 4), canonical, below 2^scalar_bits.
-        scalar_bits: bit length of the scalar field's modulus.
-        stop: ends the work early with `Cancelled`.
-        window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
-    """
-    n = len(scalars)
-    c = window or window_bits(n, scalar_bits)
-    if not 1 <= c <= MAX_WINDOW:
-        raise ValueError(f"a window has 1 to {MAX_WINDOW} bits, not {c}")
-    values = np.empty((n_windows(scalar_bits, c), n), dtype=np.int16)
-    n_tasks = -(-n // _CHUNK)
-    pool.run(_cut, n_tasks, arrays.packed(scalars), c, values, stop=stop)
-    values.flags.writeable = False
-    return Digits(c, values)
+TASKS = 16  # for each thread: the last ones end at about the same time
+LEAST_BUCKETS = 1 << 8  # of a task: fewer make small batches, each with an inversion
 
 
 def msm(
-    pool: Pool, group: Group, points: NDArray[np.uint8], digits: Digits, stop: Stop | None = None
+    pool: Pool,
+    group: Group,
+    points: NDArray[np.uint8],
+    digits: SortedDigits,
+    stop: Stop | None = None,
+    infinite: NDArray[np.uint8] | None = None,
+    *,
+    vectors: bool = False,
 ) -> U64Array:
     """Σ kᵢ·Pᵢ.
 
     Args:
         pool: the threads to use.
         group: G1 or G2 of a curve.
-        points: packed affine points, Montgomery, one for each scalar; all zero is infinity.
+        points: packed affine points, one for each scalar, in vector form or Montgomery form; all
+            zero is infinity. At an odd address they are copied, as a sign is kept in the last bit.
         digits: the scalars.
         stop: ends the work early with `Cancelled`.
+        vectors: the form of the points, and whether eight are added at a time (AVX-512 IFMA).
+        infinite: bit i of the whole says that point i is infinity; exact without it, but slower
+            where there are many, as there are in the B queries of nearly every key.
 
     Returns:
         uint64 (2, limbs) or (2, 2, limbs): affine, Montgomery; infinity is all zero.
     """
-    n = len(digits)
-    if points.nbytes != 2 * 8 * group.field.words * n:
-        raise ValueError(f"{points.nbytes} bytes of {group.name} points do not go with {n} scalars")
-    rows = digits.values.shape[0]
-    groups = _group_count(n, rows, digits.window, pool.threads)
-    sums = np.zeros((rows * groups, 4 * group.field.words), dtype=np.uint64)
+    if points.nbytes != 2 * 8 * group.field.words * len(digits):
+        raise ValueError(
+            f"{points.nbytes} bytes of {group.name} points do not go with {len(digits)} scalars"
+        )
+    marks = np.empty(0, dtype=np.uint8) if infinite is None else infinite
+    if 0 < 8 * len(marks) < len(digits):
+        raise ValueError("each point has a bit of `infinite`")
+    points = at_even_address(points)
     result = np.zeros(point_shape(group), dtype=np.uint64)
-    if n == 0:
+    if len(digits) == 0:
         return result
-    window, first = digits.window, digits.first
-    arguments = (group.field, points, digits.values, first, window, groups, sums)
-    pool.run(_fill_buckets, rows * groups, *arguments, stop=stop)
-    _horner(group.field, sums, groups, digits.window, result)
+    rows, n_buckets = digits.codes.shape[0], digits.starts.shape[1] - 3
+    parts = 1
+    while rows * parts < TASKS * pool.threads and n_buckets // parts > LEAST_BUCKETS:
+        parts *= 2
+    log_n = (n_buckets // parts).bit_length() - 1
+    shape = rows * parts, -(-(log_n + 1) // LANES) * LANES, 2 * group.field.words
+    sums = np.zeros(shape, dtype=np.uint64)
+    codes, starts, first = digits.codes, digits.starts, digits.first
+    leaving = leaving_constant(group.field)
+    lanes = group.field if vectors else Bundles(group.field)
+    arguments = (lanes, points, marks, codes, starts, first, parts, log_n, leaving, sums)
+    pool.run(_task, rows * parts, *arguments, stop=stop)
+    pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)
     return result
 
 
-def _group_count(n: int, rows: int, window: int, threads: int) -> int:
-    """Split the points when there are too few windows to keep the threads busy to the end."""
-    wanted = -(-4 * threads // rows)
-    affordable = max(1, n >> (window + 1))  # each group sums its own buckets
-    return min(wanted, affordable)
-
-
 @kernel
-def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
-    rows, n = values.shape
-    mask = (uint64(1) << uint64(c)) - uint64(1)
-    most = uint64(1) << uint64(c - 1)
-    if c == MAX_WINDOW:  # which int16 does not hold, but −2^(c−1) it does
-        most -= uint64(1)
-    limbs = np.empty(SCALAR_LIMBS, dtype=np.uint64)
+def _task(
+    tasks: Any, F: Any, points: Any, marks: Any, codes: Any, starts: Any, first: int, parts: int,
+    log_n: int, leaving: Any, sums: Any,
+) -> None:  # fmt: skip
+    source, n = address_of(points), 1 << log_n
+    tree, weights = tree_memory(F), weights_memory(F, log_n)
+    buckets = weights[0]
     task = claim(tasks)
     while task >= 0:
-        for i in range(task * _CHUNK, min(n, (task + 1) * _CHUNK)):
-            for j in range(SCALAR_LIMBS):
-                limb = uint64(0)
-                for k in range(8):
-                    limb |= uint64(scalars[8 * (SCALAR_LIMBS * i + j) + k]) << uint64(8 * k)
-                limbs[j] = limb
-            carry = uint64(0)
-            for w in range(rows):
-                bit = w * c
-                word, shift = bit >> 6, bit & 63
-                digit = uint64(0)
-                if word < SCALAR_LIMBS:
-                    digit = limbs[word] >> uint64(shift)
-                    if shift + c > 64 and word + 1 < SCALAR_LIMBS:
-                        digit |= limbs[word + 1] << uint64(64 - shift)
-                digit = (digit & mask) + carry
-                if digit > most:
-                    values[w, i] = int16(-int16((mask + uint64(1)) - digit))
-                    carry = uint64(1)
-                else:
-                    values[w, i] = int16(digit)
-                    carry = uint64(0)
+        row, part = task // parts, task % parts
+        buckets[:] = 0
+        low = 1 + part * n
+        into = aligned_address(buckets)
+        sum_buckets(
+            tasks, F, source, codes[row], starts[row], first, low, low + n, marks, into, tree
+        )
+        weigh_buckets(tasks, F, log_n, address_of(sums[task]), weights, tree)
+        if stopped(tasks):
+            return
+        leave_vector_form(F, sums[task], 2 * sums.shape[1], leaving)
         task = claim(tasks)
 
 
 @kernel
-def _fill_buckets(
-    tasks: Any, F: Any, points: Any, values: Any, first: int, c: int, groups: int, sums: Any
-) -> None:
-    n = values.shape[1] - first
-    n_buckets = 1 << (c - 1)
-    infinity = xyzz_infinity(zero(F))
-    buckets = np.empty((n_buckets + 1, sums.shape[1]), dtype=np.uint64)
-    task = claim(tasks)
-    while task >= 0:
-        row, group = task // groups, task % groups
-        buckets[:] = uint64(0)
-        for start in range(n * group // groups, n * (group + 1) // groups, _CHUNK):
-            if stopped(tasks):
-                return
-            for i in range(start, min(start + _CHUNK, n * (group + 1) // groups)):
-                digit = int64(values[row, first + i])  # −2^15 has no |digit| in int16
-                if digit == 0:
-                    continue
-                x, y = load(F, points, 2 * i), load(F, points, 2 * i + 1)
-                if digit < 0:
-                    y = -y
-                b = abs(digit)
-                store_xyzz(F, buckets, b, xyzz_add_affine(load_xyzz(F, buckets, b), x, y))
-        running, total = infinity, infinity
-        for b in range(n_buckets, 0, -1):
-            running = xyzz_add(running, load_xyzz(F, buckets, b))
-            total = xyzz_add(total, running)
-        store_xyzz(F, sums, task, total)
-        task = claim(tasks)
-
-
-@kernel
-def _horner(F: Any, sums: Any, groups: int, c: int, result: Any) -> None:
-    total = xyzz_infinity(zero(F))
-    for row in range(sums.shape[0] // groups - 1, -1, -1):
+def _combine(F: Any, sums: Any, parts: int, log_n: int, c: int, result: Any) -> None:
+    nothing = xyzz_infinity(zero(F))
+    total, n_rows = nothing, sums.shape[1]
+    for row in range(sums.shape[0] // parts - 1, -1, -1):
         for _ in range(c):
             total = xyzz_double(total)
-        for group in range(groups):
-            total = xyzz_add(total, load_xyzz(F, sums, row * groups + group))
+        running, multiple = nothing, nothing  # Σ S and Σ part·S, over the parts from this one on
+        for part in range(parts - 1, -1, -1):
+            first = (row * parts + part) * n_rows
+            weighted = nothing
+            for k in range(log_n - 1, -1, -1):
+                weighted = xyzz_add_affine(xyzz_double(weighted), *_point(F, sums, first + k))
+            total = xyzz_add(total, weighted)
+            running = xyzz_add_affine(running, *_point(F, sums, first + log_n))
+            if part > 0:
+                multiple = xyzz_add(multiple, running)
+        for _ in range(log_n):
+            multiple = xyzz_double(multiple)
+        total = xyzz_add(xyzz_add(total, multiple), running)
     store_affine(F, result, 0, total)
+
+
+@formula
+def _point(F: Any, rows: Any, i: int) -> Any:
+    return load(F, rows, 2 * i), load(F, rows, 2 * i + 1)

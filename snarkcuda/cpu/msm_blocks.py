@@ -1,6 +1,6 @@
 """Σ kᵢ·Pᵢ over points that stay in the key's file, for keys whose copies do not fit in memory.
 
-    for each block of points:   file ──vector form, checked──▶ buffer ──msm_affine──▶ sum
+    for each block of points:   file ──vector form, checked──▶ buffer ──msm──▶ sum
     at the end:                 Σ sums
 
 The digits of a block are cut when it is summed, so nothing grows with the key. A block's sum is a
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool, Stop
 from snarkcuda.cpu.resident_key import Query
 from snarkcuda.cpu.vector_points import mark_bytes, point_bytes, points_in_vector_form
@@ -70,5 +71,5 @@ def msm_blocks(
             if bad is not None:
                 raise query.off_curve(start + bad)
             digits = sorted_digits(pool, scalars.values[start:end], scalars.bits, stop)
-            sums.append(msm_affine(pool, group, arrays.packed(part), digits, stop, infinite))
+            sums.append(msm(pool, group, arrays.packed(part), digits, stop, infinite, vectors=True))
     return linear_combination(group, sums, [1] * len(sums))

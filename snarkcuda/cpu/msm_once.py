@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snarkcuda.cpu.msm import msm, signed_digits
-from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import Group
@@ -35,11 +35,11 @@ def msm_once(
     Returns:
         for each query uint64 (2, limbs) or (2, 2, limbs): affine, Montgomery; infinity is all zero.
     """
-    if len(scalars) >= VECTOR_TERMS and has_vectors():
-        by_bucket = sorted_digits(pool, scalars, scalar_bits)
-        return [
-            msm_affine(pool, group, to_vector_form(pool, prime_of(group.field), points), by_bucket)
-            for group, points in queries
-        ]
-    digits = signed_digits(pool, scalars, scalar_bits)
-    return [msm(pool, group, arrays.packed(points), digits) for group, points in queries]
+    vectors = len(scalars) >= VECTOR_TERMS and has_vectors()
+    digits, sums = sorted_digits(pool, scalars, scalar_bits), []
+    for group, points in queries:
+        packed = arrays.packed(points)
+        if vectors:
+            packed = to_vector_form(pool, prime_of(group.field), packed)
+        sums.append(msm(pool, group, packed, digits, vectors=vectors))
+    return sums

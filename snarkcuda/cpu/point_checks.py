@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from snarkcuda.cpu import subgroup_vector
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
@@ -13,11 +16,21 @@ VECTOR_POINTS = 1 << 12  # with fewer, loading the vector kernel takes longer th
 _CHUNK = 1 << 14  # points checked by one call
 
 
-def first_off_curve(pool: Pool, group: Group, query: U64Array) -> int | None:
-    """Index of the first point (infinity apart) that does not satisfy the curve's equation."""
+def first_off_curve(
+    pool: Pool, group: Group, query: U64Array, infinite: NDArray[np.uint8] | None = None
+) -> int | None:
+    """Index of the first point (infinity apart) that does not satisfy the curve's equation.
+
+    `infinite`, uint8 of `mark_bytes`, receives the points at infinity: bit i of the whole, point i.
+    """
 
     def check(start: int) -> int | None:
-        return points.first_off_curve(group, query, start, min(start + _CHUNK, len(query)))
+        stop = min(start + _CHUNK, len(query))
+        if infinite is not None:
+            is_zero = ~query[start:stop].any(axis=tuple(range(1, query.ndim)))
+            marks = np.packbits(is_zero, bitorder="little")
+            infinite[start // 8 : start // 8 + len(marks)] = marks
+        return points.first_off_curve(group, query, start, stop)
 
     found = (index for index in pool.map(check, range(0, len(query), _CHUNK)) if index is not None)
     return next(found, None)

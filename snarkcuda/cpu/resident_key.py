@@ -2,7 +2,7 @@
 
     vectors, and the copies fit        copies in vector form, or a map of them from a key cache
     vectors, and they do not fit       views of the key file; sums convert them block by block
-    scalar                             views of the key file
+    no vectors                         views of the key file, which sums read as they are
 
 Grouping the coefficients takes one thread; the points are checked on the others meanwhile.
 """
@@ -45,14 +45,16 @@ class Query:
         points: the points; all zero is infinity.
         label: "A query", for messages.
         source: the key's name, for messages.
+        vectors: whether they are in vector form.
         block: points converted at a time where vectors sum points in Montgomery form; else 0.
-        infinite: in vector form, a bit for each point that is infinity, or empty where none is.
+        infinite: a bit for each point that is infinity, or empty where none is.
     """
 
     group: Group
     points: NDArray[np.uint8]
     label: str
     source: str
+    vectors: bool = False
     block: int = 0
     infinite: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
 
@@ -130,7 +132,7 @@ def load(
                 return _of_arrays(key, vectors, domain, cached)
     block = block_size(key, memory) if vectors else 0
     queries = {
-        name: Query(group, arrays.packed(getattr(key, name)), label, key.source, block)
+        name: Query(group, arrays.packed(getattr(key, name)), label, key.source, block=block)
         for name, group, label in _queries(key)
     }
     n_bytes = 0 if block else sum(query.points.nbytes for query in queries.values())
@@ -170,18 +172,19 @@ def _queries(key: ProvingKey) -> Iterator[tuple[str, Group, str]]:
 
 def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
     """The query on its curve, in vector form if asked."""
-    if not vectors:
-        shape = (-1, *point_shape(query.group))
-        bad = first_off_curve(pool, query.group, query.points.view(np.uint64).reshape(shape))
+    group, points = query.group, arrays.at_even_address(query.points)
+    marks = np.zeros(mark_bytes(len(points) // point_bytes(group)), dtype=np.uint8)
+    if vectors:
+        out = arrays.aligned_bytes(len(points))
+        bad = points_in_vector_form(pool, group, points, out, marks)
+        points = arrays.packed(out)
     else:
-        out = arrays.aligned_bytes(len(query.points))
-        marks = np.zeros(mark_bytes(len(out) // point_bytes(query.group)), dtype=np.uint8)
-        bad = points_in_vector_form(pool, query.group, query.points, out, marks)
-        infinite = marks if marks.any() else marks[:0]
-        query = replace(query, points=arrays.packed(out), infinite=infinite)
+        rows = points.view(np.uint64).reshape(-1, *point_shape(group))
+        bad = first_off_curve(pool, group, rows, marks)
     if bad is not None:
         raise query.off_curve(bad)
-    return query
+    infinite = marks if marks.any() else marks[:0]
+    return replace(query, points=points, vectors=vectors, infinite=infinite)
 
 
 # --- to and from arrays by name, as a key cache holds them ---------------------------------------
@@ -195,10 +198,11 @@ def _arrays(resident: ResidentKey) -> dict[str, NDArray[Any]]:
         for name, value in vars(getattr(resident, part)).items()
         if isinstance(value, np.ndarray)
     }
-    if resident.vectors:
-        for name, _, _ in _queries(resident.key):
-            query = getattr(resident, name)
-            found |= {f"{name}.points": query.points, f"{name}.infinite": query.infinite}
+    for name, _, _ in _queries(resident.key):
+        query = getattr(resident, name)
+        found[f"{name}.infinite"] = query.infinite
+        if resident.vectors:
+            found[f"{name}.points"] = query.points
     return found
 
 
@@ -218,9 +222,10 @@ def _of_arrays(
         tables = ntt.Tables(domain, **part("tables."))
     queries = {}
     for name, group, label in _queries(key):
-        query = Query(group, arrays.packed(getattr(key, name)), label, key.source)
         if vectors:
-            points, infinite = found[f"{name}.points"], found[f"{name}.infinite"]
-            query = replace(query, points=points, infinite=infinite)
-        queries[name] = query
+            points = found[f"{name}.points"]
+        else:
+            points = arrays.at_even_address(arrays.packed(getattr(key, name)))
+        marks = found[f"{name}.infinite"]
+        queries[name] = Query(group, points, label, key.source, vectors, infinite=marks)
     return ResidentKey(key, vectors, 0, matrices, tables, **queries)

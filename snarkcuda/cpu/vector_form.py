@@ -20,6 +20,7 @@ from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.params import Field, PrimeField, prime_of
 from snarkcuda.field.vector import reduced
 from snarkcuda.field.vector_memory import broadcast_vector, load_vector, store_vector
+from snarkcuda.field.vector_rows import lane_count
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
 
@@ -68,10 +69,11 @@ def leaving_constant(field: Field) -> U64Array:
 def leave_vector_form(F: Any, elements: Any, n: int, leaving: Any) -> None:
     """n elements in vector form become Montgomery, R = 2^(64n), in place.
 
-    Whole vectors are read and written: there must be room for a multiple of the lanes.
+    Whole vectors are read and written: there must be room for a multiple of the lanes. `Bundles`
+    are in Montgomery form, where R is 1, and stay what they are.
     """
     factor = broadcast_vector(F, leaving, 0)
-    for at in range(0, n, LANES):
+    for at in range(0, n, lane_count(F)):
         store_vector(F, elements, at, reduced(load_vector(F, elements, at) * factor))
 
 

@@ -110,6 +110,15 @@ def zero_rows(array: U64Array, block: int = 1 << 16) -> Iterator[int]:
         yield from (start + found).tolist()
 
 
+def at_even_address(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The array, copied if it begins at an odd address."""
+    if array.ctypes.data % 2 == 0:
+        return array
+    copy = aligned_bytes(len(array))
+    copy[:] = array
+    return packed(copy)
+
+
 def aligned_bytes(n: int) -> NDArray[np.uint8]:
     """n bytes, not set, that begin with a cache line: a row of 64 bytes is one miss, not two."""
     memory = np.empty(n + 64, dtype=np.uint8)

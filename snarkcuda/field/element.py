@@ -61,16 +61,17 @@ def field_key(field: Field) -> str:
     return f"{field.name},{prime.modulus:x},{prime.xi}"
 
 
-def _element_ir(field: Field) -> Any:
+def element_ir(field: Field) -> Any:
+    """The LLVM type of an element."""
     if isinstance(field, PrimeField):
         return montgomery.element_type(field)
-    return ir.ArrayType(_element_ir(field.base), field.degree)
+    return ir.ArrayType(element_ir(field.base), field.degree)
 
 
 @register_model(ElementType)
 class _ElementModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, element: ElementType) -> None:
-        super().__init__(manager, element, _element_ir(element.field))
+        super().__init__(manager, element, element_ir(element.field))
 
 
 register_model(FieldTag)(models.OpaqueModel)
@@ -100,7 +101,7 @@ def _by_coefficient(emit: Emit) -> Emit:
     def lifted(builder: Any, field: Field, *values: Any) -> Any:
         if isinstance(field, PrimeField):
             return emit(builder, field, *values)
-        result = ir.Constant(_element_ir(field), ir.Undefined)
+        result = ir.Constant(element_ir(field), ir.Undefined)
         for i in range(field.degree):
             coefficients = (builder.extract_value(value, i) for value in values)
             part = lifted(builder, field.base, *coefficients)
@@ -240,7 +241,7 @@ _define(
 
 
 def _lower_extend(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    result = ir.Constant(_element_ir(sig.return_type.field), ir.Undefined)
+    result = ir.Constant(element_ir(sig.return_type.field), ir.Undefined)
     for i, coefficient in enumerate(args):
         result = builder.insert_value(result, coefficient, i)
     return result
@@ -282,8 +283,8 @@ def _constant_ir(field: Field, raw_of: Callable[[PrimeField], int]) -> Any:
     """A constant whose first prime coefficient has these raw limbs, all others 0."""
     if isinstance(field, PrimeField):
         return montgomery.constant(field, raw_of(field))
-    zeros = [ir.Constant(_element_ir(field.base), None)] * (field.degree - 1)
-    return ir.Constant(_element_ir(field), [_constant_ir(field.base, raw_of), *zeros])
+    zeros = [ir.Constant(element_ir(field.base), None)] * (field.degree - 1)
+    return ir.Constant(element_ir(field), [_constant_ir(field.base, raw_of), *zeros])
 
 
 def _raw_zero(field: PrimeField) -> int:
@@ -308,7 +309,7 @@ def _address(builder: Any, context: Any, array: Any, value: Any, index: Any, fie
     data = context.make_array(array)(context, builder, value).data
     start = builder.bitcast(data, ir.IntType(8).as_pointer())
     offset = builder.mul(index, ir.Constant(ir.IntType(64), 8 * field.words))
-    return builder.bitcast(builder.gep(start, [offset]), _element_ir(field).as_pointer())
+    return builder.bitcast(builder.gep(start, [offset]), element_ir(field).as_pointer())
 
 
 @intrinsic

@@ -8,7 +8,8 @@
     squares           eight vectors of that layout, transposed
 
 Arrays hold elements as elsewhere, 64-bit words, at most 2p, here with R = 2^(52·L); elements are
-put across lanes by loading each lane's words and transposing.
+put across lanes by loading each lane's words and transposing. Most words
+take `Bundles` in place of the field; these lie in memory as they are, R = 2^(64n).
 """
 
 from __future__ import annotations
@@ -19,9 +20,15 @@ from llvmlite import ir
 from numba import types
 
 from snarkcuda.field import ifma
+from snarkcuda.field.bundle import (
+    BundlesTag,
+    BundleType,
+    bundle_ir,
+    load_bundle,
+    store_bundle,
+)
 from snarkcuda.field.params import Field, prime_of
 from snarkcuda.field.vector_type import (
-    LANES,
     STORED,
     Coefficients,
     VectorType,
@@ -33,6 +40,12 @@ from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
 Builder = Any
+Lanes = VectorType | BundleType
+
+
+def lanes_type(F: Any) -> Lanes:
+    """What is loaded for a field, or for `Bundles`."""
+    return BundleType(F.field) if isinstance(F, BundlesTag) else VectorType(F.field, STORED)
 
 
 def data_of(context: Any, builder: Builder, kind: Any, array: Any) -> Any:
@@ -120,15 +133,17 @@ def coefficients_of_words(builder: Builder, field: Field, vectors: list[Any]) ->
     ]
 
 
-def _loaded(builder: Builder, vector: VectorType, pointers: list[Any]) -> Any:
-    vectors = load_words(builder, pointers, vector.field.words)
-    return join(builder, vector, coefficients_of_words(builder, vector.field, vectors))
+def _loaded(builder: Builder, lanes: Lanes, pointers: list[Any]) -> Any:
+    if isinstance(lanes, BundleType):
+        return load_bundle(builder, lanes, pointers)
+    vectors = load_words(builder, pointers, lanes.field.words)
+    return join(builder, lanes, coefficients_of_words(builder, lanes.field, vectors))
 
 
 @intrinsic
 def load_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
     """Elements index, index + 1, … of a C-contiguous array, one a lane: at most 2p each."""
-    vector = VectorType(F.field, STORED)
+    vector = lanes_type(F)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = data_of(context, builder, sig.args[1], args[1])
@@ -171,11 +186,13 @@ def gather_vector(context: Any, F: Any, array: Any, indices: Any, at: Any, offse
 @intrinsic
 def broadcast_vector(context: Any, F: Any, array: Any, index: Any) -> Any:
     """Element `index` of an array in every lane: at most 2p."""
-    vector = VectorType(F.field, STORED)
+    vector = lanes_type(F)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = data_of(context, builder, sig.args[1], args[1])
         (pointer,) = _pointers(builder, data, F.field, args[2], 1)
+        if isinstance(vector, BundleType):
+            return load_bundle(builder, vector, [pointer] * vector.count)
         vectors = []
         for word in range(F.field.words):
             value = builder.load(pointer_at(builder, pointer, 8 * word, I64), align=1)
@@ -195,29 +212,40 @@ def _in_every_lane(builder: Builder, word: Any, count: int) -> Any:
 
 @intrinsic
 def store_vector(context: Any, F: Any, array: Any, index: Any, a: Any) -> Any:
-    """Write the lanes as elements index, index + 1, …; a is at most 2p: see `shrunk`."""
+    """Write the lanes as elements index, index + 1, …: at most 2p (see `shrunk`), or a bundle."""
     if a.k > STORED:
         return None
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = data_of(context, builder, sig.args[1], args[1])
         pointers = _pointers(builder, data, a.field, args[2], a.count)
-        store_words(builder, pointers, words_of(builder, a, args[3]))
+        if isinstance(a, BundleType):
+            store_bundle(builder, a, pointers, args[3])
+        else:
+            store_words(builder, pointers, words_of(builder, a, args[3]))
         return context.get_dummy_value()
 
     return types.void(F, array, types.intp, a), codegen
 
 
+def _scratch_words(lanes: Lanes) -> int:
+    """Words of a vector in its own layout: L·lanes for each prime coefficient; or of a bundle."""
+    if isinstance(lanes, BundleType):
+        return lanes.count * int(lanes.field.words)
+    return int(lanes.field.level) * ifma.limb_count(prime_of(lanes.field)) * lanes.count
+
+
 @intrinsic
 def limb_words(context: Any, F: Any) -> Any:
-    """Words of a vector in its own layout: L·lanes for each prime coefficient."""
-    prime = prime_of(F.field)
-    count = F.field.level * ifma.limb_count(prime) * LANES
-    return types.int64(F), lambda *_: ir.Constant(I64, count)
+    """Words of a vector in scratch memory; or of `Bundles`."""
+    return types.int64(F), lambda *_: ir.Constant(I64, _scratch_words(lanes_type(F)))
 
 
-def _load_limbs(like: VectorType, scratch: Any) -> Any:
+def _load_limbs(like: Lanes, scratch: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if isinstance(like, BundleType):
+            start = _scratch_pointer(context, builder, sig.args[1], args[1], args[2], like)
+            return builder.load(builder.bitcast(start, bundle_ir(like).as_pointer()), align=8)
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], like)
         return _joined(builder, like, [builder.load(pointer, align=8) for pointer in pointers])
 
@@ -233,11 +261,15 @@ def load_limbs(context: Any, like: Any, scratch: Any, index: Any) -> Any:
 @intrinsic
 def load_loose(context: Any, like: Any, scratch: Any, index: Any) -> Any:
     """What `store_loose` has written, of the type of `like`."""
-    return _load_limbs(like, scratch) if like.units else None
+    return _load_limbs(like, scratch) if like.is_loose else None
 
 
-def _store_limbs(a: VectorType, coefficients_of: Any, scratch: Any, index: Any) -> Any:
+def _store_limbs(a: Lanes, coefficients_of: Any, scratch: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if isinstance(a, BundleType):
+            start = _scratch_pointer(context, builder, sig.args[1], args[1], args[2], a)
+            builder.store(args[0], builder.bitcast(start, bundle_ir(a).as_pointer()), align=8)
+            return context.get_dummy_value()
         pointers = _limb_pointers(context, builder, sig.args[1], args[1], args[2], a)
         limbs = [limb for part in coefficients_of(builder, a, args[0]) for limb in part]
         for pointer, limb in zip(pointers, limbs, strict=True):
@@ -249,14 +281,14 @@ def _store_limbs(a: VectorType, coefficients_of: Any, scratch: Any, index: Any) 
 
 @intrinsic
 def store_limbs(context: Any, a: Any, scratch: Any, index: Any) -> Any:
-    """Write a vector to scratch memory in its own layout, unpacked but carried."""
+    """Write a vector to scratch memory in its own layout, unpacked but carried; or a bundle."""
     return _store_limbs(a, carried, scratch, index)
 
 
 @intrinsic
 def store_loose(context: Any, a: Any, scratch: Any, index: Any) -> Any:
-    """`store_limbs` of loose limbs as they are, for `load_loose`."""
-    return _store_limbs(a, split, scratch, index) if a.units else None
+    """`store_limbs` of loose limbs as they are, for `load_loose`; or a bundle."""
+    return _store_limbs(a, split, scratch, index) if a.is_loose else None
 
 
 @intrinsic
@@ -306,16 +338,20 @@ def _joined(builder: Builder, like: VectorType, limbs: list[Any]) -> Any:
 def _limb_pointers(
     context: Any, builder: Builder, kind: Any, scratch: Any, index: Any, vector: VectorType
 ) -> list[Any]:
-    n = vector.field.level * ifma.limb_count(prime_of(vector.field))
-    size = 8 * vector.count
-    data = data_of(context, builder, kind, scratch)
-    start = builder.gep(data, [builder.mul(index, ir.Constant(I64, n * size))])
-    limb = ir.VectorType(I64, vector.count)
-    return [pointer_at(builder, start, size * i, limb) for i in range(n)]
+    start = _scratch_pointer(context, builder, kind, scratch, index, vector)
+    limb, n = ir.VectorType(I64, vector.count), _scratch_words(vector) // vector.count
+    return [pointer_at(builder, start, 8 * vector.count * i, limb) for i in range(n)]
+
+
+def _scratch_pointer(
+    context: Any, builder: Builder, kind: Any, scratch: Any, index: Any, lanes: Lanes
+) -> Any:
+    data, size = data_of(context, builder, kind, scratch), 8 * _scratch_words(lanes)
+    return builder.gep(data, [builder.mul(index, ir.Constant(I64, size))])
 
 
 @intrinsic
 def word_count(context: Any, F: Any) -> Any:
-    """64-bit words of an element in an array."""
+    """64-bit words of an element in an array, by its field or `Bundles`."""
     count = F.field.words
     return types.int64(F), lambda context, builder, sig, args: ir.Constant(I64, count)

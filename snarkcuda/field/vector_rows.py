@@ -4,27 +4,32 @@
     gather      the points at any addresses, one a lane: x and y
     scatter     to any addresses;  store: to consecutive rows
 
-A row is x and y as packed words in vector form, at most 2p: see `vector_memory`.
+A row is x and y as packed words in vector form, at most 2p: see `vector_memory`. Every word takes
+`Bundles` in place of the field: rows are then in Montgomery form, and may begin at any even byte.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core.typing.templates import signature
 
-from snarkcuda.field import ifma
+from snarkcuda.field import ifma, words
+from snarkcuda.field.bundle import BundleType, bundle_of, lanes_of, load_bundle, store_bundle
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector_memory import (
     coefficients_of_words,
     data_of,
+    lanes_type,
     load_words,
     pointer_at,
     store_words,
     words_of,
 )
-from snarkcuda.field.vector_type import LANES, STORED, VectorType, join
+from snarkcuda.field.vector_type import STORED, join
 from snarkcuda.jit import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
@@ -78,43 +83,67 @@ def _row(builder: Builder, address: Any) -> Any:
 
 
 @intrinsic
+def lane_count(context: Any, F: Any) -> Any:
+    """Lanes of what is gathered for a field or for `Bundles`."""
+    return types.int64(F), lambda *_: ir.Constant(I64, lanes_type(F).count)
+
+
+@intrinsic
 def gather_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) -> Any:
     """The affine points at addresses[at], addresses[at + step], …, one a lane: (x, y), y loose.
 
     An address is even, plus 1 where the point is to be negated; `addresses` is an int64 array.
     """
-    vector = VectorType(F.field, STORED)
-    signed = vector.bounded(STORED, 2)
-    words_each = F.field.words
+    lanes = lanes_type(F)
+    signed = lanes if isinstance(lanes, BundleType) else lanes.bounded(STORED, 2)
+    result = types.Tuple((lanes, signed))
+    read = _bundles_of_points if isinstance(lanes, BundleType) else _vectors_of_points
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        numbers = _addresses(context, builder, sig.args[1], args[1:3], args[3], vector.count)
+        numbers = _addresses(context, builder, sig.args[1], args[1:3], args[3], lanes.count)
         pointers = [_row(builder, number) for number in numbers]
-        vectors = load_words(builder, pointers, 2 * words_each)
-        x, y = (
-            coefficients_of_words(builder, F.field, vectors[i : i + words_each])
-            for i in (0, words_each)
-        )
-        signs = ir.Constant(ir.VectorType(ir.IntType(1), vector.count), ir.Undefined)
-        for lane, number in enumerate(numbers):
-            sign = builder.trunc(number, ir.IntType(1))
-            signs = builder.insert_element(signs, sign, ir.Constant(ir.IntType(32), lane))
-        prime = prime_of(F.field)
-        zero = ifma.constant(prime, vector.count, 0)
-        y = [
-            [
-                builder.select(signs, minus, plus)
-                for minus, plus in zip(
-                    ifma.sub(builder, prime, zero, part, STORED), part, strict=True
-                )
-            ]
-            for part in y
-        ]
-        both = [join(builder, vector, x), join(builder, signed, y)]
-        return context.make_tuple(builder, sig.return_type, both)
+        signs = [builder.trunc(number, ir.IntType(1)) for number in numbers]
+        both = read(context, builder, result, pointers, signs)
+        return context.make_tuple(builder, result, both)
 
-    result = types.Tuple((vector, signed))
     return result(F, addresses, types.intp, types.intp), codegen
+
+
+def _vectors_of_points(
+    context: Any, builder: Builder, result: Any, pointers: list[Any], signs: list[Any]
+) -> list[Any]:
+    """x and ±y, of the types of the tuple `result`."""
+    (vector, signed), count = result, len(pointers)
+    field, words_each = vector.field, vector.field.words
+    vectors = load_words(builder, pointers, 2 * words_each)
+    x, y = (
+        coefficients_of_words(builder, field, vectors[i : i + words_each]) for i in (0, words_each)
+    )
+    mask = ir.Constant(ir.VectorType(ir.IntType(1), count), ir.Undefined)
+    for lane, sign in enumerate(signs):
+        mask = builder.insert_element(mask, sign, ir.Constant(ir.IntType(32), lane))
+    prime, negated = prime_of(field), []
+    zero = ifma.constant(prime, count, 0)
+    for part in y:
+        opposite = ifma.sub(builder, prime, zero, part, STORED)
+        pairs = zip(opposite, part, strict=True)
+        negated.append([builder.select(mask, minus, plus) for minus, plus in pairs])
+    return [join(builder, vector, x), join(builder, signed, negated)]
+
+
+def _bundles_of_points(
+    context: Any, builder: Builder, result: Any, pointers: list[Any], signs: list[Any]
+) -> list[Any]:
+    """x and ±y."""
+    bundle = result[0]
+    offset = [ir.Constant(I64, 8 * bundle.field.words)]
+    x = load_bundle(builder, bundle, pointers)
+    y = load_bundle(builder, bundle, [builder.gep(pointer, offset) for pointer in pointers])
+    opposite = context.get_function(operator.neg, signature(bundle, bundle))(builder, [y])
+    lanes = zip(signs, *(lanes_of(builder, bundle, value) for value in (opposite, y)), strict=True)
+    element = bundle.element
+    pick = context.get_function(words.select, signature(element, types.boolean, element, element))
+    return [x, bundle_of(builder, bundle, [pick(builder, list(lane)) for lane in lanes])]
 
 
 @intrinsic
@@ -125,7 +154,8 @@ def prefetch_points(context: Any, F: Any, addresses: Any, at: Any, step: Any) ->
         i32, name = ir.IntType(32), "llvm.prefetch.p0"
         kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), i32, i32, i32])
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        for number in _addresses(context, builder, sig.args[1], args[1:3], args[3], LANES):
+        count = lanes_type(F).count
+        for number in _addresses(context, builder, sig.args[1], args[1:3], args[3], count):
             for line in range(0, 16 * F.field.words, LINE):
                 address = pointer_at(builder, _row(builder, number), line, I8)
                 builder.call(function, [address, *(ir.Constant(i32, x) for x in (0, 3, 1))])
@@ -166,5 +196,11 @@ def store_points(context: Any, F: Any, address: Any, index: Any, x: Any, y: Any)
 
 def _store_points(builder: Builder, pointers: list[Any], sig: Any, args: Any) -> None:
     """The last two arguments of a word, as points."""
+    kind = sig.args[3]
+    if isinstance(kind, BundleType):
+        offset = [ir.Constant(I64, 8 * kind.field.words)]
+        store_bundle(builder, kind, pointers, args[3])
+        store_bundle(builder, kind, [builder.gep(p, offset) for p in pointers], args[4])
+        return
     x, y = (words_of(builder, sig.args[i], args[i]) for i in (3, 4))
     store_words(builder, pointers, [*x, *y])

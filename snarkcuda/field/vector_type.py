@@ -42,6 +42,11 @@ class VectorType(types.Type):  # type: ignore[misc]
         self.field, self.k, self.count, self.units = field, k, count, units
         super().__init__(name=f"Vector({field_key(field)},{k},{count},{units})")
 
+    @property
+    def is_loose(self) -> bool:
+        """Whether the limbs are."""
+        return self.units > 0
+
     def bounded(self, k: int, units: int = 0) -> VectorType:
         """The same with another bound."""
         return VectorType(self.field, k, self.count, units)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snarkcuda.cpu import point_checks
-from snarkcuda.cpu.msm import SCALAR_LIMBS
+from snarkcuda.cpu.digits import SCALAR_LIMBS
 from snarkcuda.cpu.msm_once import msm_once
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points

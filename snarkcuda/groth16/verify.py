@@ -16,7 +16,8 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve import points
 from snarkcuda.curve.pairing import is_one, pairing_product
@@ -92,7 +93,7 @@ def _statement(key: VerifyingKey, public: Sequence[int]) -> U64Array:
     if len(scalars) <= _FEW:
         return points.linear_combination(curve.g1, list(key.ic), scalars)
     with Pool() as pool:
-        digits = signed_digits(pool, arrays.from_ints(scalars, curve.fr.limbs), curve.fr.bits)
+        digits = sorted_digits(pool, arrays.from_ints(scalars, curve.fr.limbs), curve.fr.bits)
         return msm(pool, curve.g1, arrays.packed(key.ic), digits)
 
 

@@ -57,8 +57,7 @@ class Part:
 
 def parts_of_proof(curve: Curve, vectors: bool) -> list[Part]:
     """What `prove` runs but the pairing, with a key that is proved on vectors or not."""
-    kind, sums, scale = ("vector", "msm_affine", 4) if vectors else ("scalar", "msm", 1)
-    sums = f"snarkcuda.cpu.{sums}"
+    kind, scale, sums = "vector" if vectors else "scalar", 4 if vectors else 2, "snarkcuda.cpu.msm"
     g1, g2 = curve.g1, curve.g2
     points = "snarkcuda.cpu.vector_points"
     of_vectors = [
@@ -157,13 +156,13 @@ def _final_exponentiation(pool: Pool, curve: Curve) -> None:
 
 
 def _rows(pool: Pool, curve: Curve) -> None:
+    from snarkcuda.cpu.digits import sorted_digits
     from snarkcuda.cpu.matvec import evaluate, group_by_row
-    from snarkcuda.cpu.msm import signed_digits
     from snarkcuda.groth16.keys import COEFFICIENT
 
     matrices = group_by_row(curve.fr, 2, 1, np.zeros(1, dtype=COEFFICIENT))
     abc = evaluate(pool, matrices, arrays.from_ints([1], 4))
-    signed_digits(pool, abc[0], curve.fr.bits)
+    sorted_digits(pool, abc[0], curve.fr.bits)
 
 
 def _transforms(vectors: bool, pool: Pool, curve: Curve) -> None:
@@ -178,16 +177,15 @@ def _transforms(vectors: bool, pool: Pool, curve: Curve) -> None:
 
 
 def _sums(vectors: bool, group: Group, pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.msm import msm, signed_digits
-    from snarkcuda.cpu.msm_affine import msm_affine, sorted_digits
+    from snarkcuda.cpu.digits import sorted_digits
+    from snarkcuda.cpu.msm import msm
     from snarkcuda.cpu.vector_form import to_vector_form
 
-    points, one = _generator(group), arrays.from_ints([1], 4)
+    points = arrays.packed(_generator(group))
     if vectors:
-        digits = sorted_digits(pool, one, curve.fr.bits)
-        msm_affine(pool, group, to_vector_form(pool, curve.fq, points), digits)
-    else:
-        msm(pool, group, arrays.packed(points), signed_digits(pool, one, curve.fr.bits))
+        points = to_vector_form(pool, curve.fq, points)
+    digits = sorted_digits(pool, arrays.from_ints([1], 4), curve.fr.bits)
+    msm(pool, group, points, digits, vectors=vectors)
 
 
 def _points(group: Group, pool: Pool, curve: Curve) -> None:

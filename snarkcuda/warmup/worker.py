@@ -1,7 +1,7 @@
 """A process that compiles: parts come on stdin, a line each; on stdout it tells what it does.
 
-compiling snarkcuda.cpu.msm._cut-…      a kernel
-loading snarkcuda.cpu.msm._cut-…        one that was there
+compiling snarkcuda.cpu.digits._cut-…      a kernel
+loading snarkcuda.cpu.digits._cut-…        one that was there
 done                                    with the part
 """
 

@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import CURVES, Curve, Group
 from snarkcuda.curve.points import encode, linear_combination, point_shape
@@ -36,8 +37,8 @@ def points(group: Group, multiples: Sequence[int]) -> U64Array:
 def total(group: Group, multiples: Sequence[int], scalars: Sequence[int]) -> U64Array:
     """The MSM of these multiples."""
     with Pool(2) as pool:
-        digits = msm.signed_digits(pool, arrays.from_ints(scalars, 4), group.order.bit_length())
-        return msm.msm(pool, group, arrays.packed(points(group, multiples)), digits)
+        digits = sorted_digits(pool, arrays.from_ints(scalars, 4), group.order.bit_length())
+        return msm(pool, group, arrays.packed(points(group, multiples)), digits)
 
 
 @groups

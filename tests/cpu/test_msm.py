@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm
+from snarkcuda.cpu.digits import MAX_WINDOW, SortedDigits, sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
+from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Group
 from snarkcuda.curve.points import decode, encode, linear_combination, point_shape
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array, from_ints
+from snarkcuda.field.params import prime_of
+from snarkcuda.field.vector_type import has_vectors
+from tests.cpu.test_digits import border_scalars
 
 GROUPS = [group for curve in CURVES for group in (curve.g1, curve.g2)]
 groups = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -46,79 +51,40 @@ def infinity(group: Group) -> U64Array:
     return np.zeros(point_shape(group), dtype=np.uint64)
 
 
-def digits_of(pool: Pool, group: Group, scalars: Sequence[int]) -> msm.Digits:
-    """The scalars, cut."""
-    return msm.signed_digits(pool, from_ints(scalars, 4), group.order.bit_length())
+def digits_of(
+    pool: Pool, group: Group, scalars: Sequence[int], window: int | None = None
+) -> SortedDigits:
+    """The scalars, cut and sorted."""
+    bits = group.order.bit_length()
+    return sorted_digits(pool, from_ints(scalars, 4), bits, window=window)
 
 
-def check(pool: Pool, group: Group, points: U64Array, scalars: Sequence[int]) -> None:
-    """The MSM is the sum of multiples."""
-    result = msm.msm(pool, group, arrays.packed(points), digits_of(pool, group, scalars))
+def check(
+    pool: Pool,
+    group: Group,
+    points: U64Array,
+    scalars: Sequence[int],
+    window: int | None = None,
+) -> None:
+    """The MSM is the sum of multiples, for both forms of points, infinity marked and not."""
     expected = infinity(group)
     if len(points):
         expected = linear_combination(group, list(points), scalars)
-    np.testing.assert_array_equal(result, expected)
+    digits, packed = digits_of(pool, group, scalars, window), arrays.packed(points)
+    marks = np.packbits(~points.any(axis=tuple(range(1, points.ndim))), bitorder="little")
+    forms = {False: packed}
+    if has_vectors():
+        forms[True] = to_vector_form(pool, prime_of(group.field), packed)
+    for vectors, form in forms.items():
+        for infinite in (None, marks):
+            found = msm(pool, group, form, digits, infinite=infinite, vectors=vectors)
+            np.testing.assert_array_equal(found, expected)
 
 
 def random_scalars(group: Group, n: int, seed: int = 1) -> list[int]:
     """Below r."""
     rng = random.Random(seed)
     return [rng.randrange(group.order) for _ in range(n)]
-
-
-@pytest.fixture
-def force_window(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Makes `signed_digits` use windows of c bits."""
-    return lambda c: monkeypatch.setattr(msm, "window_bits", lambda n, bits: c)
-
-
-# --- digits -----------------------------------------------------------------------------------
-
-
-def border_scalars(order: int, c: int) -> list[int]:
-    """Each border of a digit in every window, and repeated through all windows at once."""
-    digits = [2 ** (c - 1), 2 ** (c - 1) - 1, 2 ** (c - 1) + 1, 2**c - 1, 1, 0]
-    shifts = range(0, order.bit_length(), c)
-    single = [digit << shift for digit in digits for shift in shifts]
-    repeated = [sum(digit << shift for shift in shifts) for digit in digits]
-    inside = [k for k in single if k < order] + [k % order for k in repeated]
-    return [*inside, order - 1, order - 2, order // 2, order // 2 + 1, 1 << 253]
-
-
-@pytest.mark.parametrize("order", [c.fr.modulus for c in CURVES], ids=["bn254", "bls12_381"])
-@pytest.mark.parametrize("c", range(2, msm.MAX_WINDOW + 1))
-def test_digits(pool: Pool, force_window: Callable[[int], None], order: int, c: int) -> None:
-    """Σ digit·2^(c·w) is the scalar; digits end at ±2^(c−1); the last carry has a window."""
-    force_window(c)
-    rng = random.Random(c)
-    scalars = border_scalars(order, c) + [rng.randrange(order) for _ in range(200)]
-    digits = msm.signed_digits(pool, from_ints(scalars, 4), order.bit_length())
-    assert (digits.window, len(digits)) == (c, len(scalars))
-    assert digits.values.shape[0] == msm.n_windows(order.bit_length(), c)
-    columns = digits.values.T.astype(object)
-    for scalar, column in zip(scalars, columns, strict=True):
-        assert sum(int(digit) << (c * w) for w, digit in enumerate(column)) == scalar
-    least = -(2 ** (c - 1)) + (c < 16)
-    assert least <= int(digits.values.min())
-    assert int(digits.values.max()) <= least + 2**c - 1
-
-
-@pytest.mark.parametrize("n", [0, 1, 4095, 4096, 4097, 9000])
-def test_digits_of_many_scalars(pool: Pool, n: int) -> None:
-    """Around the size of a task: every column is written."""
-    scalars = random_scalars(BN254.g1, n)
-    digits = digits_of(pool, BN254.g1, scalars)
-    total = np.zeros(n, dtype=object)
-    for w, row in enumerate(digits.values):
-        total += row.astype(object) * (1 << (digits.window * w))
-    assert total.tolist() == scalars
-
-
-def test_window_choice() -> None:
-    """Grows with n."""
-    windows = [msm.window_bits(1 << k, 254) for k in range(25)]
-    assert windows == sorted(windows)
-    assert windows[0] < windows[12] < windows[-1] == msm.MAX_WINDOW
 
 
 # --- sums -------------------------------------------------------------------------------------
@@ -176,43 +142,14 @@ def test_equal_and_opposite_points(pool: Pool, group: Group) -> None:
 
 
 @groups
-@pytest.mark.parametrize("c", range(2, msm.MAX_WINDOW + 1))
-def test_every_window(
-    pool: Pool, force_window: Callable[[int], None], group: Group, c: int
-) -> None:
+@pytest.mark.parametrize("c", range(1, MAX_WINDOW + 1))
+def test_every_window(pool: Pool, group: Group, c: int) -> None:
     """Digits at their borders, in every window, for every window size."""
-    force_window(c)
     scalars = border_scalars(group.order, c)
     step = max(1, len(scalars) // 60)
     scalars = scalars[c % step :: step]
     points = some_points(group)[: len(scalars)]
-    assert digits_of(pool, group, scalars).window == c
-    check(pool, group, points, scalars)
-
-
-@groups
-def test_points_split_into_groups(force_window: Callable[[int], None], group: Group) -> None:
-    """Many threads and few windows: each window's points are split, and the parts add up."""
-    force_window(5)
-    rows = msm.n_windows(group.order.bit_length(), 5)
-    with Pool(40) as pool:
-        for n in (128, 200, 255, 256, 257, 300):
-            assert msm._group_count(n, rows, 5, pool.threads) > 1
-            check(pool, group, some_points(group)[:n], random_scalars(group, n))
-            check(pool, group, some_points(group)[:n], [group.order - 1] * n)
-        assert msm._group_count(63, rows, 5, pool.threads) == 1
-        check(pool, group, some_points(group)[:63], random_scalars(group, 63))
-
-
-@groups
-@pytest.mark.parametrize("n_groups", [2, 3, 7, 64])
-def test_any_number_of_groups(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch, group: Group, n_groups: int
-) -> None:
-    """Also more groups than points: empty ones add infinity."""
-    monkeypatch.setattr(msm, "_group_count", lambda *_: n_groups)
-    for n in (1, 2, 5, 63, 64, 65):
-        check(pool, group, some_points(group)[:n], random_scalars(group, n))
+    check(pool, group, points, scalars, c)
 
 
 @groups
@@ -223,12 +160,12 @@ def test_tails_of_digits(pool: Pool, group: Group) -> None:
     for first in (0, 1, 2, 49, 50):
         part = digits.tail(first)
         assert len(part) == 50 - first
-        result = msm.msm(pool, group, arrays.packed(points[first:]), part)
+        result = msm(pool, group, arrays.packed(points[first:]), part)
         expected = infinity(group)
         if first < 50:
             expected = linear_combination(group, list(points[first:]), scalars[first:])
         np.testing.assert_array_equal(result, expected)
-    again = msm.msm(pool, group, arrays.packed(points[30:]), digits.tail(10).tail(20))
+    again = msm(pool, group, arrays.packed(points[30:]), digits.tail(10).tail(20))
     expected = linear_combination(group, list(points[30:]), scalars[30:])
     np.testing.assert_array_equal(again, expected)
 
@@ -240,7 +177,7 @@ def test_points_at_any_address(pool: Pool, group: Group) -> None:
     expected = linear_combination(group, list(points), scalars)
     for offset in range(8):
         buffer = np.frombuffer(bytes(offset) + points.tobytes(), dtype=np.uint8)[offset:]
-        result = msm.msm(pool, group, buffer, digits_of(pool, group, scalars))
+        result = msm(pool, group, buffer, digits_of(pool, group, scalars))
         np.testing.assert_array_equal(result, expected)
 
 
@@ -252,7 +189,7 @@ def test_more_points_than_a_chunk(pool: Pool, group: Group) -> None:
     scalars = random_scalars(group, n)
     folded = [sum(scalars[i::300]) for i in range(300)]
     expected = linear_combination(group, list(some_points(group)), folded)
-    result = msm.msm(pool, group, arrays.packed(points), digits_of(pool, group, scalars))
+    result = msm(pool, group, arrays.packed(points), digits_of(pool, group, scalars))
     np.testing.assert_array_equal(result, expected)
 
 
@@ -264,7 +201,7 @@ def test_any_number_of_threads(group: Group) -> None:
     for threads in (1, 2, 5, 33):
         with Pool(threads) as pool:
             digits = digits_of(pool, group, scalars)
-            results.append(msm.msm(pool, group, arrays.packed(points), digits).tobytes())
+            results.append(msm(pool, group, arrays.packed(points), digits).tobytes())
     assert len(set(results)) == 1
 
 
@@ -275,9 +212,9 @@ def test_cancelled(pool: Pool, group: Group) -> None:
     digits = digits_of(pool, group, [1, 2, 3])
     stop.set()
     with pytest.raises(Cancelled):
-        msm.signed_digits(pool, from_ints([1], 4), 254, stop)
+        sorted_digits(pool, from_ints([1], 4), 254, stop)
     with pytest.raises(Cancelled):
-        msm.msm(pool, group, arrays.packed(some_points(group)[:3]), digits, stop)
+        msm(pool, group, arrays.packed(some_points(group)[:3]), digits, stop)
 
 
 # --- another implementation -------------------------------------------------------------------
@@ -296,7 +233,7 @@ def test_arkworks(pool: Pool, n: int) -> None:
             generator * arkworks.Scalar.from_le_bytes(k.to_bytes(32, "little")) for k in multiples
         ]
         expected = bytes(kind.multiexp_unchecked(points, theirs).to_xy_bytes_be())
-        ours = msm.msm(
+        ours = msm(
             pool, group, arrays.packed(some_points(group)[:n]), digits_of(pool, group, scalars)
         )
         ((x, y),) = decode(group, ours[None])
@@ -310,4 +247,4 @@ def test_points_and_scalars_of_different_numbers(pool: Pool, group: Group) -> No
     digits = digits_of(pool, group, random_scalars(group, 5))
     for n in (4, 6):
         with pytest.raises(ValueError, match="do not go with 5 scalars"):
-            msm.msm(pool, group, arrays.packed(some_points(group)[:n]), digits)
+            msm(pool, group, arrays.packed(some_points(group)[:n]), digits)

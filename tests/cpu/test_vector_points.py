@@ -14,7 +14,7 @@ from snarkcuda.curve.params import BN254, Group
 from snarkcuda.field.arrays import U64Array, from_ints
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector_type import has_vectors
-from tests.cpu.test_msm_affine import groups, multiples
+from tests.cpu.test_bucket_tree import groups, multiples
 
 pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
 

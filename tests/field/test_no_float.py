@@ -46,7 +46,7 @@ VECTOR_KERNELS = (  # or the modules that have no others
     *(
         f"snarkcuda.cpu.{name}"
         for name in (
-            *("bucket_sums", "fixed_base._entries", "msm_affine", "ntt_vector"),
+            *("bucket_sums", "fixed_base._entries", "msm", "ntt_vector"),
             *("subgroup_vector", "vector_form", "vector_points"),
         )
     ),

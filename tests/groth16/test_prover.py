@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm, msm_affine
+from snarkcuda.cpu import msm
 from snarkcuda.cpu.backend import CpuJob
 from snarkcuda.curve.params import CURVES, Curve
 from snarkcuda.errors import (
@@ -274,8 +274,7 @@ def test_error_in_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     witness = witness_of(keys, 3)
     with no_threads_left(), Prover(keys.key) as prover:
         with monkeypatch.context() as patch:
-            patch.setattr(msm, "_fill_buckets", broken)
-            patch.setattr(msm_affine, "_task", broken)  # the one that this processor uses
+            patch.setattr(msm, "_task", broken)
             with pytest.raises(MemoryError, match="no buckets"):
                 prover.prove(witness)
         assert is_good(keys, witness, prover.prove(witness))

@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from snarkcuda.cpu import msm, ntt
+from snarkcuda.cpu import ntt
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import CURVES, Curve, Group
 from snarkcuda.curve.points import encode, linear_combination
@@ -41,8 +43,8 @@ def test_msm(pool: Pool, group: Group, log_n: int, kind: str) -> None:
         "largest": lambda: r - 1,
     }[kind]
     scalars = [draw() for _ in range(n)]
-    digits = msm.signed_digits(pool, arrays.from_ints(scalars, 4), r.bit_length())
-    result = msm.msm(pool, group, arrays.packed(table[rows]), digits)
+    digits = sorted_digits(pool, arrays.from_ints(scalars, 4), r.bit_length())
+    result = msm(pool, group, arrays.packed(table[rows]), digits)
     expected = sum(k * multiples[row] for k, row in zip(scalars, rows, strict=True)) % r
     assert (result == linear_combination(group, [generator], [expected])).all()
 

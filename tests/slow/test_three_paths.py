@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from snarkcuda.cpu.bucket_tree import GROUP
-from snarkcuda.cpu.msm import MAX_WINDOW
+from snarkcuda.cpu.digits import MAX_WINDOW
 from snarkcuda.cpu.pool import Pool
 from tests.three_paths import (
     CURVE,

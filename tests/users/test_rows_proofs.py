@@ -44,7 +44,8 @@ from snarkcuda import (
     write_witness,
 )
 from snarkcuda.circuits.r1cs import domain_size
-from snarkcuda.cpu.msm import msm, signed_digits
+from snarkcuda.cpu.digits import sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field import arrays
@@ -72,7 +73,7 @@ def verified(case: str) -> bool:
 
 def sum_of(points: Any, scalars: list[int]) -> Any:
     with Pool(2) as pool:
-        digits = signed_digits(pool, arrays.from_ints(scalars, 4), BN254.fr.bits)
+        digits = sorted_digits(pool, arrays.from_ints(scalars, 4), BN254.fr.bits)
         return msm(pool, BN254.g1, arrays.packed(points), digits)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from snarkcuda.bench.case import SEED, Case, Subject
 from snarkcuda.bench.operations.vectors import takes_vectors
 from snarkcuda.circuits.synthetic import draw, draw_elements
-from snarkcuda.cpu import msm, msm_affine
+from snarkcuda.cpu.digits import signed_digits, sorted_digits
 from snarkcuda.cpu.fixed_base import Multiples
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import curve_named
@@ -29,21 +30,14 @@ def subject(case: Case, pool: Pool) -> Subject:
         scalars[:, 0] = draw(SEED, "bits", n) & np.uint64(1)
     else:
         scalars = draw_elements(curve.fr, SEED, "scalars", n)
-    points = Multiples(pool, group, n).of(logarithms)
+    points = arrays.packed(Multiples(pool, group, n).of(logarithms))
+    vectors = takes_vectors(case)
+    if vectors:
+        points = to_vector_form(pool, prime_of(group.field), points)
 
-    if takes_vectors(case):
-        vectors = to_vector_form(pool, prime_of(group.field), points)
-        window = msm_affine.sorted_digits(pool, scalars, bits).window
-
-        def call() -> U64Array:
-            digits = msm_affine.sorted_digits(pool, scalars, bits)
-            return msm_affine.msm_affine(pool, group, vectors, digits)
-    else:
-        packed = arrays.packed(points)
-        window = msm.window_bits(n, bits)
-
-        def call() -> U64Array:
-            return msm.msm(pool, group, packed, msm.signed_digits(pool, scalars, bits))
+    def call() -> U64Array:
+        digits = sorted_digits(pool, scalars, bits)
+        return msm(pool, group, points, digits, vectors=vectors)
 
     def is_right(result: U64Array) -> bool:
         pairs = zip(arrays.to_ints(scalars), arrays.to_ints(logarithms), strict=True)
@@ -51,5 +45,6 @@ def subject(case: Case, pool: Pool) -> Subject:
         total = sum(k * b for k, b in pairs)
         return np.array_equal(result, linear_combination(group, [generator], [total]))
 
-    digits = msm.signed_digits(pool, scalars, bits, window=window)
-    return Subject(call, is_right, "addition", int(np.count_nonzero(digits.values)))
+    window = sorted_digits(pool, scalars, bits).window
+    digits = signed_digits(pool, scalars, bits, window)
+    return Subject(call, is_right, "addition", int(np.count_nonzero(digits)))

@@ -1,6 +1,6 @@
-"""The vector MSM is the scalar one's sum: adversarial points, scalars and sizes.
+"""Batches of affine additions and trees of them, on vectors and on bundles: adversarial points.
 
-Every window: `tests/cpu/test_three_paths.py`.
+Whole sums: `tests/cpu/test_msm.py`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from snarkcuda.cpu.bucket_tree import (
     sum_buckets,
     tree_memory,
 )
+from snarkcuda.cpu.digits import sorted_digits
 from snarkcuda.cpu.fixed_base import Multiples
-from snarkcuda.cpu.msm import msm, signed_digits, window_bits
-from snarkcuda.cpu.msm_affine import BUCKET_COST, msm_affine, sorted_digits
+from snarkcuda.cpu.msm import msm
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BLS12_381, BN254, Group
 from snarkcuda.curve.points import encode, linear_combination
 from snarkcuda.field import ifma
 from snarkcuda.field.arrays import U64Array, from_ints, packed, to_ints
+from snarkcuda.field.bundle import Bundles
 from snarkcuda.field.params import prime_of
 from snarkcuda.field.vector_memory import word_count
 from snarkcuda.field.vector_rows import address_of
@@ -39,9 +40,16 @@ from snarkcuda.field.vector_type import LANES, has_vectors
 from snarkcuda.jit import kernel
 from tests.three_paths import POINTS, SCALARS, Sum
 
-pytestmark = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA: scalar path")
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
 groups = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+
+
+needs_vectors = pytest.mark.skipif(not has_vectors(), reason="no AVX-512 IFMA")
+
+
+@pytest.fixture(params=[pytest.param(True, marks=needs_vectors), False], ids=["vectors", "bundles"])
+def vectors(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -63,24 +71,9 @@ def exponent(index: int) -> int:
     return index if index < 64 else 64 - index
 
 
-def vector(pool: Pool, group: Group, points: U64Array) -> np.ndarray:
-    return to_vector_form(pool, prime_of(group.field), points)
-
-
-def check(
-    pool: Pool, group: Group, indices: list[int], scalars: list[int], window: int | None = None
-) -> None:
-    """Σ kᵢ·(eᵢ·G) = (Σ kᵢ·eᵢ)·G."""
-    points = multiples(group)[indices]
-    bits = group.order.bit_length()
-    digits = sorted_digits(pool, from_ints(scalars, 4), bits, window=window)
-    total = sum(k * exponent(i) for k, i in zip(scalars, indices, strict=True))
-    generator = encode(group, [group.generator])[0]
-    expected = linear_combination(group, [generator], [total])
-    lanes = vector(pool, group, points)
-    assert np.array_equal(msm_affine(pool, group, lanes, digits), expected)
-    infinite = np.packbits(~points.any(axis=tuple(range(1, points.ndim))), bitorder="little")
-    assert np.array_equal(msm_affine(pool, group, lanes, digits, infinite=infinite), expected)
+def in_form(pool: Pool, group: Group, points: U64Array, vectors: bool) -> np.ndarray:
+    """Points as kernels read them."""
+    return to_vector_form(pool, prime_of(group.field), points) if vectors else packed(points)
 
 
 # --- one batch of additions -----------------------------------------------------------------------
@@ -100,7 +93,7 @@ def _add_all(F: Any, source: Any, codes: Any, n: int, target: Any) -> None:
 
 @groups
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 64, 1100])
-def test_pairs(group: Group, n: int, pool: Pool) -> None:
+def test_pairs(group: Group, n: int, vectors: bool, pool: Pool) -> None:
     """Equal, opposite and infinite pairs among others, of either sign, in more than one batch."""
     rng = random.Random(n)
     pairs = [(5, 5), (5, 69), (0, 7), (7, 64), (0, 64), (64, 0), (1, 2), (3, 3), (3, 67)]
@@ -110,10 +103,11 @@ def test_pairs(group: Group, n: int, pool: Pool) -> None:
     codes = [[2 * a + s, 2 * b + t] for (a, b), (s, t) in zip(pairs, signs, strict=True)]
     points = multiples(group)
     target = np.zeros((n + LANES, *points.shape[1:]), dtype=np.uint64)
-    source = vector(pool, group, points)
-    _add_all(group.field, source, np.array(codes, dtype=np.int64), n, target)
+    source = in_form(pool, group, points, vectors)
+    lanes = group.field if vectors else Bundles(group.field)
+    _add_all(lanes, source, np.array(codes, dtype=np.int64), n, target)
     prime = prime_of(group.field)
-    factor = prime.montgomery * pow(ifma.radix(prime), -1, prime.modulus)
+    factor = prime.montgomery * pow(ifma.radix(prime), -1, prime.modulus) if vectors else 1
     found = [x * factor % prime.modulus for x in to_ints(target[:n])]
     for i, ((a, b), (s, t)) in enumerate(zip(pairs, signs, strict=True)):
         total = exponent(a) * (-1) ** s + exponent(b) * (-1) ** t
@@ -128,47 +122,23 @@ def test_pairs(group: Group, n: int, pool: Pool) -> None:
 # --- whole sums ----------------------------------------------------------------------------------
 
 
-@groups
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 31, 32, 33, 255, 257])
-def test_sizes(group: Group, n: int, pool: Pool) -> None:
-    rng = random.Random(n)
-    indices = [rng.randrange(128) for _ in range(n)]
-    check(pool, group, indices, [rng.randrange(group.order) for _ in range(n)])
-
-
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize("scalars", SCALARS)
 @pytest.mark.parametrize("group", [BN254.g1, BLS12_381.g2], ids=lambda group: group.name)
-def test_adversarial(group: Group, scalars: str, points: str, pool: Pool) -> None:
+def test_adversarial(group: Group, scalars: str, points: str, vectors: bool, pool: Pool) -> None:
     case = Sum(group.name, points, scalars, 300)
-    case.judge(case.outcome(pool, vectors=True))
+    case.judge(case.outcome(pool, vectors))
 
 
 @groups
 @pytest.mark.parametrize("scalars", ["equal", "bits", "any"])
-def test_buckets_larger_than_a_group(group: Group, scalars: str, pool: Pool) -> None:
+def test_buckets_larger_than_a_group(group: Group, scalars: str, vectors: bool, pool: Pool) -> None:
     """A bucket of many groups' entries: its pieces join."""
     case = Sum(group.name, "any", scalars, 2 * GROUP + 4321)
-    case.judge(case.outcome(pool, vectors=True))
+    case.judge(case.outcome(pool, vectors))
 
 
-def test_a_tail(pool: Pool) -> None:
-    """The digits are cut and sorted once; a query over the tail leaves the first out."""
-    group, rng = BN254.g1, random.Random(5)
-    scalars = [rng.choice([1, rng.randrange(group.order)]) for _ in range(500)]
-    digits = sorted_digits(pool, from_ints(scalars, 4), 254)
-    points = multiples(group)[[rng.randrange(128) for _ in scalars]]
-    for first in (0, 1, 2, 499, 500):
-        tail = digits.tail(first)
-        assert len(tail) == 500 - first
-        cut = signed_digits(pool, from_ints(scalars[first:], 4), 254)
-        expected = msm(pool, group, packed(points[first:]), cut)
-        found = msm_affine(pool, group, vector(pool, group, points[first:]), tail)
-        assert np.array_equal(found, expected)
-        assert tail.tail(0).first == first
-
-
-def test_points_whose_x_is_0(pool: Pool) -> None:
+def test_points_whose_x_is_0(vectors: bool, pool: Pool) -> None:
     """(0, ±2) is on BLS12-381, of order 3; only its y tells it from infinity.
 
     A key may hold it: points of a query are checked against the curve when it is loaded. Sums of
@@ -179,28 +149,15 @@ def test_points_whose_x_is_0(pool: Pool) -> None:
     points = np.concatenate([edges, multiples(group)[:2]])  # infinity and G
     digits = sorted_digits(pool, from_ints([1, 1], 4), group.order.bit_length())
     for pair in product(points, repeat=2):
-        found = msm_affine(pool, group, vector(pool, group, np.stack(pair)), digits)
+        form = in_form(pool, group, np.stack(pair), vectors)
+        found = msm(pool, group, form, digits, vectors=vectors)
         assert np.array_equal(found, linear_combination(group, list(pair), [1, 1]))
 
 
-def test_numbers_must_agree(pool: Pool) -> None:
-    digits = sorted_digits(pool, from_ints([1, 2, 3], 4), 254)
-    with pytest.raises(ValueError, match="do not go with 3 scalars"):
-        msm_affine(pool, BN254.g1, vector(pool, BN254.g1, multiples(BN254.g1)[:2]), digits)
-
-
-def test_stopped_work_is_cancelled(pool: Pool) -> None:
-    digits = sorted_digits(pool, from_ints(range(100), 4), 254)
-    points, stop = vector(pool, BN254.g1, multiples(BN254.g1)[:100]), Stop()
-    stop.set()
-    with pytest.raises(Cancelled):
-        msm_affine(pool, BN254.g1, points, digits, stop)
-
-
-def test_stopped_in_the_middle(pool: Pool) -> None:
+def test_stopped_in_the_middle(vectors: bool, pool: Pool) -> None:
     """A kernel that runs sees the flag, and the next sum on the pool is right."""
     group, n = BN254.g1, 1 << 18
-    points = vector(pool, group, multiples(group)[np.arange(n) % 128])
+    points = in_form(pool, group, multiples(group)[np.arange(n) % 128], vectors)
     scalars = np.random.default_rng(1).integers(0, 1 << 60, size=(n, 4), dtype=np.uint64)
     digits = sorted_digits(pool, scalars, 254, window=13)
     stop = Stop()
@@ -213,20 +170,22 @@ def test_stopped_in_the_middle(pool: Pool) -> None:
     thread = threading.Thread(target=press)
     thread.start()
     with pytest.raises(Cancelled):
-        msm_affine(pool, group, points, digits, stop)
+        msm(pool, group, points, digits, stop, vectors=vectors)
     thread.join()
-    check(pool, group, [1, 2, 3], [4, 5, 6])
+    case = Sum(group.name, "any", "any", 300)
+    case.judge(case.outcome(pool, vectors))
 
 
-def test_a_stopped_tree_ends_early(pool: Pool) -> None:
+def test_a_stopped_tree_ends_early(vectors: bool, pool: Pool) -> None:
     """One task with all entries in one bucket: it ends between two groups of entries."""
     group, n = BN254.g1, 40 * GROUP
-    points = vector(pool, group, multiples(group)[np.ones(n, dtype=np.int64)])
+    points = in_form(pool, group, multiples(group)[np.ones(n, dtype=np.int64)], vectors)
+    lanes = group.field if vectors else Bundles(group.field)
     sums = np.zeros((8, *multiples(group).shape[1:]), dtype=np.uint64)
     for stopped in (0, 1):
         tasks = np.array([0, 1, stopped], dtype=np.int64)
         sums[:] = 0
-        _one_bucket(tasks, group.field, points, np.arange(0, 2 * n, 2, dtype=np.uint32), sums)
+        _one_bucket(tasks, lanes, points, np.arange(0, 2 * n, 2, dtype=np.uint32), sums)
         assert sums.any() == (not stopped)
 
 
@@ -239,15 +198,10 @@ def _one_bucket(tasks: Any, F: Any, points: Any, codes: Any, sums: Any) -> None:
     )
 
 
-def test_window_grows_with_the_size() -> None:
-    windows = [window_bits(1 << k, 254, BUCKET_COST) for k in range(0, 24, 2)]
-    assert windows == sorted(windows)
-    assert (windows[0], windows[-1]) == (2, 16)
-
-
 # --- vector form ---------------------------------------------------------------------------------
 
 
+@needs_vectors
 @groups
 @pytest.mark.parametrize("n", [0, 1, 3, 8, 65])
 def test_vector_form(group: Group, n: int, pool: Pool) -> None:
