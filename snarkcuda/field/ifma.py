@@ -32,8 +32,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from snarkcuda.field.montgomery import limbs_of
-from snarkcuda.field.params import PrimeField
+from snarkcuda.field.params import PrimeField, limbs_of
 
 WIDTH = 52
 I64 = ir.IntType(64)

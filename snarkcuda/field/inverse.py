@@ -23,8 +23,8 @@ from numba import int64, types, uint64
 from numba.core import cgutils
 from numba.extending import models, register_model
 
-from snarkcuda.field.montgomery import I64, I128, limbs_of
-from snarkcuda.field.params import PrimeField
+from snarkcuda.field.montgomery import I64, I128
+from snarkcuda.field.params import PrimeField, limbs_of
 from snarkcuda.jit import formula, intrinsic
 
 STEPS = 62

@@ -19,6 +19,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+def limbs_of(value: int, count: int, width: int = 64) -> list[int]:
+    """`count` little-endian limbs of `width` bits."""
+    return [(value >> (width * i)) & ((1 << width) - 1) for i in range(count)]
+
+
 @dataclass(frozen=True)
 class PrimeField:
     """Integers modulo a prime.
