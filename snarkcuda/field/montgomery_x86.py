@@ -17,8 +17,8 @@ the low and the high halves of the products ripple side by side:
     rdx·x₀  =  hi:lo        t₀ += lo + CF        t₁ += hi + OF
     rdx·x₁  =  hi:lo        t₁ += lo + CF        t₂ += hi + OF        …
 
-The function takes limbs and returns limbs in registers (LLVM's regcall). LLVM's own code for the
-same product (`montgomery`) is the twin, and what other processors run.
+The function takes up to eleven limbs in registers and returns all in registers (LLVM's regcall).
+LLVM's own code for the same product (`montgomery`) is the twin, and what other processors run.
 
 Sources: Ozturk, Guilford, Gopal and Feghali 2012 (the two chains); Koç, Acar and Kaliski 1996.
 """
@@ -67,7 +67,7 @@ def short_rows(field: PrimeField, n_pairs: int) -> int:
 
 
 def _fits(field: PrimeField, n_pairs: int, n_short: int) -> bool:
-    """Follow the largest t through the rows; a < p, bᵢ < 2^64, and b's top limb is at most p's."""
+    """Follow the largest t through the rows: a < p, bᵢ < 2^64, and b's top limb is at most p's."""
     n, p, word = field.limbs, field.modulus, (1 << 64) - 1
     t, room = 0, 1 << (64 * (n + 1))
     for i in range(n):
@@ -189,7 +189,8 @@ class _Code:
         kind = ir.FunctionType(
             ir.LiteralStructType([I64] * self.n_written), [value.type for value in self.inputs]
         )
-        constraints = ",".join([*self.constraints, "~{rdx}", "~{cc}"])
+        # Flags are "flags": "cc", as C writes it, LLVM takes and ignores.
+        constraints = ",".join([*self.constraints, "~{rdx}", "~{flags}"])
         statement = ir.InlineAsm(kind, "\n".join(self.lines), constraints)
         in_memory = [c == "*m" for c in self.constraints[self.n_written :]]
         attributes = {i: {"elementtype": I64} for i, pointer in enumerate(in_memory) if pointer}
