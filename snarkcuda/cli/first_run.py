@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from snarkcuda import jit
 from snarkcuda.cli.report import Progress
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import say
 from snarkcuda.errors import DeviceError
 from snarkcuda.warmup.parts import Part
@@ -27,6 +28,7 @@ def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progre
     new = missing(parts)
     if not new or jit.cache_problem(jit.cache_directory()):
         return []
+    if_interrupted(f"no file was written; {KERNELS_ARE_KEPT}")
     jobs = min(default_jobs(threads), len(new))
     if jobs < 2:
         return new

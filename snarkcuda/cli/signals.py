@@ -23,9 +23,13 @@ _GRACE = 1.0  # seconds from the signal to the hard end
 _LAST_WORDS = 0.2  # seconds for a message that may block
 
 
+KERNELS_ARE_KEPT = "the kernels compiled so far are kept: run it again to go on"
+
+
 class _State:
     code: int | None = None
     written = False
+    outcome = "no file was written"
 
 
 _state = _State()
@@ -39,7 +43,12 @@ def handle_signals() -> None:
 
 def results_are_written() -> None:
     """From now on a signal ends the run, but it cannot say that nothing was written."""
-    _state.written = True
+    _state.written, _state.outcome = True, "the outputs were written"
+
+
+def if_interrupted(outcome: str) -> None:
+    """From now on, until results are written, a run that a signal ends says this of its outcome."""
+    _state.outcome = outcome
 
 
 def was_interrupted() -> bool:
@@ -64,8 +73,8 @@ def _end_hard() -> None:
 
 def end_interrupted() -> NoReturn:
     """Say how it ended and exit, at once."""
-    what = "the outputs were written" if _state.written else "no file was written"
-    speaking = threading.Thread(target=say, args=(f"snarkcuda: interrupted; {what}",), daemon=True)
+    words = f"snarkcuda: interrupted; {_state.outcome}"
+    speaking = threading.Thread(target=say, args=(words,), daemon=True)
     speaking.start()
     speaking.join(_LAST_WORDS)
     # Not sys.exit: Python may take the interrupt for unhandled, and then dies of SIGINT instead.

@@ -9,6 +9,7 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import answer, say
 
 BOTH = "both"
@@ -53,6 +54,7 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     parts = [part for curve in curves for part in parts_of_everything(curve)]
     jobs = jobs or default_jobs()
     whole, finished, n_kernels, n_parts = sum(part.cost for part in parts), 0.0, 0, 0
+    if_interrupted(KERNELS_ARE_KEPT)
     with Progress(quiet) as progress:
 
         def report(done: Compiled) -> None:

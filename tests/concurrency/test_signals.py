@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from snarkcuda import read_proof, read_public, read_verifying_key, verify
+from snarkcuda import jit, read_proof, read_public, read_verifying_key, verify
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT
 
 ROOT = Path(__file__).parents[2]
 CASE = Path(__file__).parents[1] / "vectors" / "bn_poseidon2"
@@ -40,7 +41,7 @@ main.main(["prove", *arguments])
 """
 
 
-def prove_process(folder: Path, *prefix: str) -> subprocess.Popen[str]:
+def prove_process(folder: Path, *prefix: str, **environment: str) -> subprocess.Popen[str]:
     """`snarkcuda prove` in a folder that holds older outputs."""
     folder.mkdir()
     for name in FILES[2:]:
@@ -48,7 +49,7 @@ def prove_process(folder: Path, *prefix: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *prefix, *FILES],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -98,6 +99,18 @@ def test_at_every_stage(stages: list[str], turn: int, tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(2) as processes:
         assert len(list(processes.map(interrupted, range(len(stages))))) > 15
+
+
+def test_first_proof_while_it_compiles(tmp_path: Path) -> None:
+    """That nothing was written is half of the truth."""
+    stage = "compile kernels, this once, in 2 processes"
+    folder = tmp_path / "proof"
+    arguments = "-c", AT_STAGE, stage, str(int(signal.SIGINT)), "--threads", "2"
+    process = prove_process(folder, *arguments, **{jit.CACHE_VARIABLE: str(tmp_path / "kernels")})
+    words = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert words.endswith(f"snarkcuda: interrupted; no file was written; {KERNELS_ARE_KEPT}\n")
+    assert is_untouched(folder)
 
 
 @pytest.mark.parametrize("stage", ["quotient (6 NTTs)", "self-check", "write"])

@@ -16,6 +16,7 @@ import pytest
 from snarkcuda import DeviceError, jit
 from snarkcuda.cli import first_run
 from snarkcuda.cli.report import Progress
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT
 from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
 from snarkcuda.warmup import processes, records
@@ -129,7 +130,8 @@ def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     words = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert "interrupted" in words and "Traceback" not in words
+    assert words.endswith(f"snarkcuda: interrupted; {KERNELS_ARE_KEPT}\n")
+    assert "Traceback" not in words
     assert not list(tmp_path.glob("*.tmp"))
 
 
