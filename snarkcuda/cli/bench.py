@@ -51,7 +51,8 @@ COMMON = """
     stderr.
 
     Exit codes: 0 done, whatever the verdicts; 2 bad input, or a record cannot be read or written; 3
-    a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130 or 143 interrupted.
+    a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 129, 130 or
+    143 interrupted.
 
     \b
     Example:

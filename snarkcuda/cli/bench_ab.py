@@ -55,8 +55,8 @@ def ab(
     b_is); or error (kind, message) and exit_code. The table is then on stderr.
 
     Exit codes: 0 done, whatever the verdict; 2 bad input, a revision that has no bench, or a record
-    cannot be written; 3 a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130
-    or 143 interrupted: processes and unpacked sources are gone.
+    cannot be written; 3 a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 129,
+    130 or 143 interrupted: processes and unpacked sources are gone.
 
     \b
     Examples:

@@ -94,7 +94,7 @@ def check(
     message) and exit_code.
 
     Exit codes: 0 fine; 2 not fine, or it cannot be read; 3 device or memory trouble; 70 a fault in
-    snarkcuda; 130 or 143 interrupted.
+    snarkcuda; 129, 130 or 143 interrupted.
 
     \b
     Examples:

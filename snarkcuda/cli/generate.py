@@ -54,7 +54,7 @@ def generate(
     (kind, message) and exit_code.
 
     Exit codes: 0 done; 2 bad input, or an output cannot be written; 3 not enough memory; 70 a fault
-    in snarkcuda; 130 or 143 interrupted.
+    in snarkcuda; 129, 130 or 143 interrupted.
 
     \b
     Example:

@@ -82,8 +82,8 @@ def prove(
     --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages
     (name, seconds, bytes), warnings, version; or error (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
-    interrupted, nothing was written.
+    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 129, 130
+    or 143 interrupted, nothing was written.
 
     \b
     Examples:

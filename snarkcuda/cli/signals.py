@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: how a run ends early, promptly and truthfully.
+"""SIGHUP, SIGINT and SIGTERM: how a run ends early, promptly and truthfully.
 
     before the outputs are in place    KeyboardInterrupt, tidy up; nothing was written
     after that                         the run ends; what was asked for is there
@@ -36,9 +36,11 @@ _state = _State()
 
 
 def handle_signals() -> None:
-    """Install the handlers."""
+    """Install the handlers; under nohup, which ignores SIGHUP, a closed terminal ends nothing."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _interrupt)
 
 
 def results_are_written() -> None:

@@ -33,8 +33,8 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     --json prints one object: curves, compiled, present, jobs, seconds, directory, parts (part,
     compiled, seconds), version; or error (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad usage; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
-    interrupted: what was compiled until then is kept.
+    Exit codes: 0 done; 2 bad usage; 3 device or memory trouble; 70 a fault in snarkcuda; 129, 130
+    or 143 interrupted: what was compiled until then is kept.
 
     \b
     Examples:

@@ -123,9 +123,9 @@ def test_wrong_results_end_with_3(run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_interrupted(tmp_path: Path, number: signal.Signals) -> None:
-    """130 or 143, and nothing is left: no process, no unpacked sources."""
+    """129, 130 or 143, and nothing is left: no process, no unpacked sources."""
     clone, temporary = tmp_path / "clone", tmp_path / "temporary"
     temporary.mkdir()
     shutil.copytree(ROOT / "snarkcuda", clone / "snarkcuda", ignore=shutil.ignore_patterns("__py*"))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,20 @@ def test_interrupt_while_processes_hang(
     timer.join()
     assert len(started) == 2
     assert all(process.returncode is not None for process in started)
+
+
+def test_signals_of_the_terminal_are_the_parent_s() -> None:
+    """They come to every process of its group; a worker goes on until its parent ends it."""
+    worker, (part, _) = processes._Worker(), parts_of_pairing(BN254)
+    try:
+        worker.compile(part)  # the handlers are in place
+        for number in (signal.SIGHUP, signal.SIGINT):
+            worker._process.send_signal(number)
+        assert worker.compile(part).compiled == frozenset()
+    finally:
+        worker.ask_to_end()
+        worker.end(time.monotonic() + 10)
+    assert worker._process.returncode == 128 + signal.SIGTERM
 
 
 # --- first runs -------------------------------------------------------------------------------
