@@ -147,7 +147,7 @@ def _key(files: Files, run: _Run) -> _Finding:
         f"subgroups, at infinity {infinite or 'none'}; beta, delta and B agree in G1 and G2"
     )
     record = {
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "points": found.points,
         "points_at_infinity": found.infinity,
         "remembered": checked.remembered,
@@ -173,7 +173,7 @@ def _witness_of_key(files: Files, run: _Run) -> _Finding:
         "key"
     )
     found = key_warnings(key.verifying_key, key)
-    return _Finding(verdict, {"curve": key.curve.file_name}, found, [])
+    return _Finding(verdict, {"curve": key.curve.name}, found, [])
 
 
 def _circuit(files: Files, run: _Run) -> _Finding:
@@ -184,7 +184,7 @@ def _circuit(files: Files, run: _Run) -> _Finding:
         f"{entries} coefficients in range"
     )
     record = {
-        "curve": r1cs.curve.file_name,
+        "curve": r1cs.curve.name,
         "constraints": r1cs.n_constraints,
         "wires": r1cs.n_wires,
         "entries": entries,
@@ -214,7 +214,7 @@ def _witness_of_circuit(files: Files, run: _Run) -> _Finding:
         told = explain_row(r1cs, witness, row, run.show_values)
         raise UnsatisfiedError(f"{witness.source} does not satisfy {r1cs.source}: {told}")
     verdict = f"{witness.source} satisfies the {r1cs.n_constraints} constraints of {r1cs.source}"
-    record = {"curve": r1cs.curve.file_name, "constraints": r1cs.n_constraints}
+    record = {"curve": r1cs.curve.name, "constraints": r1cs.n_constraints}
     return _Finding(verdict, record, [], [])
 
 
@@ -231,7 +231,7 @@ def _key_of_circuit(files: Files, run: _Run) -> _Finding:
         pool.call(check_circuit, key, r1cs)
     entries = len(key.coefficients)
     verdict = f"{key.source} has the sizes and the {entries} entries of A and B of {r1cs.source}"
-    record = {"curve": key.curve.file_name, "entries": entries}
+    record = {"curve": key.curve.name, "entries": entries}
     return _Finding(verdict, record, key_warnings(key.verifying_key, key), [])
 
 

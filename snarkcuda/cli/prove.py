@@ -176,7 +176,7 @@ def prove(
         record = {
             "proof": proof,
             "public": public,
-            "curve": proving_key.curve.file_name,
+            "curve": proving_key.curve.name,
             "device": device,
             "checked": result.checked,
             "zero_knowledge": result.zero_knowledge,

@@ -101,7 +101,7 @@ def setup(
     if as_json:
         record = {
             "key": key_file,
-            "curve": key.curve.file_name,
+            "curve": key.curve.name,
             "constraints": int(key.coefficients["constraint"][-1]) - key.n_public,
             "wires": key.n_wires,
             "public": key.n_public,

@@ -66,6 +66,6 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     if not quiet:
         say(f"the proof is {verdict}")
     if as_json:
-        record = {"valid": valid, "curve": key.curve.file_name, "warnings": untrusted}
+        record = {"valid": valid, "curve": key.curve.name, "warnings": untrusted}
         answer(json.dumps(record))
     return 0 if valid else 1

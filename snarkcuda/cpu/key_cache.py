@@ -173,7 +173,7 @@ def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int)
         "layout": "vector form" if vectors else "Montgomery",
         "byteorder": sys.byteorder,
         "code": code,
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "wires": key.n_wires,
         "public": key.n_public,
         "domain": key.domain_size,

@@ -36,7 +36,7 @@ def test_prove_json_and_quiet(run, vectors):
     assert record["checked"] is True
     assert record["zero_knowledge"] is True
     assert record["device"] == "cpu (1 threads)"
-    assert record["curve"] == "bn128"
+    assert record["curve"] == "bn254"
     names = [stage["name"] for stage in record["stages"]]
     assert names[0] == "read key"
     assert names[-1] == "write"
@@ -118,7 +118,7 @@ def test_info_tells_every_kind(run, vectors, name, kind):
     assert record["kind"] == kind
     assert record["warnings"] == []
     if kind not in ("public",):
-        assert record["curve"] == "bls12381"
+        assert record["curve"] == "bls12_381"
     human = run("info", path)
     assert human.returncode == 0
     assert human.stdout.startswith(f"{path}: {kind}")
