@@ -11,6 +11,7 @@ import click
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.byte_size import ByteSize
+from snarkcuda.cli.key_cache_option import key_cache_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -23,13 +24,7 @@ from snarkcuda.cli.words import answer, say, warn
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
-@click.option(
-    "--key-cache",
-    metavar="DIR",
-    envvar="SNARKCUDA_KEY_CACHE",
-    help="Keep the loaded key in DIR (about its size), so that later runs only map it. "
-    "[$SNARKCUDA_KEY_CACHE]",
-)
+@key_cache_option("Keep the loaded key in DIR (about its size), so that later runs only map it.")
 @click.option(
     "--memory",
     type=ByteSize(),
