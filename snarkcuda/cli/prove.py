@@ -69,6 +69,7 @@ def prove(
 
     --key-cache is for a key that is proved with often. DIR must be yours alone: what lies there is
     trusted as the program is. A file there that is damaged or belongs to another key is made anew.
+    `snarkcuda cache prune` deletes keys that were not used for long.
 
     The first proof on a machine compiles the kernels (up to a minute a curve) and keeps them;
     `snarkcuda warmup` does it ahead. With --threads 1 it is done in this process, else in several.
