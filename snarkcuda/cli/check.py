@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from snarkcuda.groth16.timeline import Timeline
 
 if TYPE_CHECKING:
     from snarkcuda.circuits.r1cs import R1cs
+    from snarkcuda.groth16.keys import ProvingKey
 
 Files = Mapping[str, str]  # by kind
 CAN_BE_CHECKED = "KEY.zkey, CIRCUIT.r1cs, or a pair of KEY.zkey, CIRCUIT.r1cs and WITNESS.wtns"
@@ -132,13 +134,20 @@ def check(
 
 
 def _key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.cli.first_run import kernels_of
     from snarkcuda.cpu.pool import Pool
+    from snarkcuda.cpu.resident_key import uses_vectors
     from snarkcuda.groth16.checked_key import read_checked_key
     from snarkcuda.groth16.trust import key_warnings
+    from snarkcuda.warmup.parts import parts_of_key_check
+
+    def kernels(key: ProvingKey) -> AbstractContextManager[None]:
+        parts = parts_of_key_check(key.curve, uses_vectors(key))
+        return kernels_of(parts, run.threads, run.progress)
 
     with Pool(run.threads) as pool:
         share = run.progress.attend(pool)
-        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share)
+        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share, kernels)
     key, found = checked.key, checked.record
     infinite = ", ".join(f"{name} {n}" for name, n in found.infinity.items() if n)
     seen = f" (as was found on {found.date}; the file is the same)" if checked.remembered else ""
@@ -157,15 +166,22 @@ def _key(files: Files, run: _Run) -> _Finding:
 
 
 def _witness_of_key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.cli.first_run import kernels_of
+    from snarkcuda.cpu.resident_key import uses_vectors
     from snarkcuda.formats.wtns import read_witness
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.prover import Prover
     from snarkcuda.groth16.trust import key_warnings
+    from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
 
     key, witness = read_zkey(files["zkey"]), read_witness(files["wtns"])
     check_match(key, witness)
-    with Prover(key, threads=run.threads, progress=run.progress) as prover:
+    parts = [*parts_of_proof(key.curve, uses_vectors(key)), *parts_of_pairing(key.curve)]
+    with (
+        kernels_of(parts, run.threads, run.progress),
+        Prover(key, threads=run.threads, progress=run.progress) as prover,
+    ):
         run.progress.fraction = prover.fraction
         prover.prove(witness)
     verdict = (

@@ -1,8 +1,9 @@
-"""A first proof compiles its kernels in several processes, as `snarkcuda warmup` does."""
+"""A command's first run compiles its kernels in several processes, as `snarkcuda warmup` does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from snarkcuda import jit
 from snarkcuda.cli.report import Progress
@@ -11,7 +12,15 @@ from snarkcuda.cli.words import say
 from snarkcuda.errors import DeviceError
 from snarkcuda.warmup.parts import Part
 from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
-from snarkcuda.warmup.records import missing
+from snarkcuda.warmup.records import missing, remember
+
+
+@contextmanager
+def kernels_of(parts: Iterable[Part], threads: int | None, progress: Progress) -> Iterator[None]:
+    """What is missing for the work in the block is compiled before, and remembered after it."""
+    new = compile_missing(parts, threads, progress)
+    yield
+    remember(new)
 
 
 def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progress) -> list[Part]:

@@ -117,19 +117,20 @@ def prove(
         check_match(proving_key, assignment)
 
         progress("load kernels")
-        from snarkcuda.cli.first_run import compile_missing
+        from snarkcuda.cli.first_run import kernels_of
         from snarkcuda.cpu.resident_key import uses_vectors
         from snarkcuda.groth16.prover import Prover
         from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
-        from snarkcuda.warmup.records import remember
 
         curve = proving_key.curve
         parts = parts_of_proof(curve, uses_vectors(proving_key))
         parts += [] if no_check else parts_of_pairing(curve)
-        new_parts = compile_missing(parts, threads, progress)
-        with Prover(
-            proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
-        ) as prover:
+        with (
+            kernels_of(parts, threads, progress),
+            Prover(
+                proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
+            ) as prover,
+        ):
             progress.fraction = prover.fraction
             if not quiet and prover.block:
                 say(f"note: points stay in {key}, read {prover.block:,} at a time: --memory")
@@ -139,7 +140,6 @@ def prove(
                 seed=None if seed is None else os.fsencode(seed),
             )
             device, load_stages = prover.device, prover.load_stages
-        remember(new_parts)
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),

@@ -77,11 +77,19 @@ def setup(
         announce_compilation(quiet)
         timeline = Timeline(progress)
         progress("load kernels")
+        from snarkcuda.cli.first_run import kernels_of
+        from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES
         from snarkcuda.cpu.pool import Pool
+        from snarkcuda.field.vector_type import has_vectors
+        from snarkcuda.formats.r1cs_header import read_r1cs_header
         from snarkcuda.groth16.setup import setup_on
         from snarkcuda.groth16.trust import key_warnings
+        from snarkcuda.warmup.parts import parts_of_setup
 
-        with Pool(threads) as pool:
+        header = read_r1cs_header(circuit)
+        vectors = has_vectors() and header.n_wires >= VECTOR_MULTIPLES
+        parts = parts_of_setup(header.curve, research, vectors)
+        with kernels_of(parts, threads, progress), Pool(threads) as pool:
             progress.fraction = pool.fraction
             encoded = None if seed is None else os.fsencode(seed)
             key = setup_on(pool, timeline, circuit, powers, encoded)

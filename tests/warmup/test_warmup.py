@@ -21,7 +21,16 @@ from snarkcuda.cli.signals import KERNELS_ARE_KEPT
 from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
 from snarkcuda.warmup import processes, records
-from snarkcuda.warmup.parts import Part, part_named, parts_of_everything, parts_of_pairing
+from snarkcuda.warmup.parts import (
+    Part,
+    part_named,
+    parts_of_everything,
+    parts_of_key_check,
+    parts_of_pairing,
+    parts_of_proof,
+    parts_of_setup,
+    parts_of_verification,
+)
 from snarkcuda.warmup.processes import compile_parts
 from tests.field.values import named
 
@@ -80,6 +89,43 @@ def test_parts_are_all_that_commands_need(curve: Curve, tmp_path: Path) -> None:
     touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
     assert len(touched) > 30
     assert touched <= warmed
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "command, parts",
+    [
+        (
+            "verify {0}/verification_key.json {0}/public.json {0}/proof.json",
+            parts_of_verification(BN254),
+        ),
+        ("setup {0}/circuit.r1cs key.zkey --research", parts_of_setup(BN254, True, vectors=False)),
+        ("setup {0}/circuit.r1cs {1}.ptau key.zkey", parts_of_setup(BN254, False, vectors=False)),
+        ("check {0}/circuit.zkey --again", parts_of_key_check(BN254, vectors=False)),
+        (
+            "check {0}/circuit.zkey {0}/witness.wtns",
+            parts_of_proof(BN254, vectors=False) + parts_of_pairing(BN254),
+        ),
+    ],
+    ids=["verify", "research setup", "setup", "check key", "check witness"],
+)
+def test_parts_of_a_command_are_all_that_it_needs(
+    command: str, parts: list[Part], tmp_path: Path
+) -> None:
+    """After them a first run has nothing left to compile in one process."""
+    case, powers = (VECTORS / name for name in CASES[BN254])
+    done = compile_parts(parts, jobs=2)
+    warmed = frozenset[str]().union(*(part.compiled | part.loaded for part in done))
+    told = subprocess.run(
+        [sys.executable, "-c", TELL, f"info {case}/circuit.r1cs", command.format(case, powers)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
+    assert touched and touched <= warmed
 
 
 def test_every_part_has_a_name_of_its_own() -> None:
