@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from snarkcuda.groth16.timeline import Timeline
 
 if TYPE_CHECKING:
     from snarkcuda.circuits.r1cs import R1cs
-    from snarkcuda.groth16.keys import ProvingKey
 
 Files = Mapping[str, str]  # by kind
 CAN_BE_CHECKED = "KEY.zkey, CIRCUIT.r1cs, or a pair of KEY.zkey, CIRCUIT.r1cs and WITNESS.wtns"
@@ -91,6 +89,9 @@ def check(
     only the digest is computed. A record that came along with a key, or is for other bytes, is
     ignored, and a note says so. `snarkcuda prove --check-key` asks for the same check.
 
+    The first run on a machine compiles kernels (see `snarkcuda warmup`): with --threads 1 in this
+    process, else in several.
+
     --json prints one object: files, curve, what the check has (of a key: points,
     points_at_infinity, remembered, date), warnings, notes, seconds, version; or error (kind,
     message) and exit_code.
@@ -134,20 +135,15 @@ def check(
 
 
 def _key(files: Files, run: _Run) -> _Finding:
-    from snarkcuda.cli.first_run import kernels_of
+    from snarkcuda.cli.first_run import kernels_of_key_check
     from snarkcuda.cpu.pool import Pool
-    from snarkcuda.cpu.resident_key import uses_vectors
     from snarkcuda.groth16.checked_key import read_checked_key
     from snarkcuda.groth16.trust import key_warnings
-    from snarkcuda.warmup.parts import parts_of_key_check
 
-    def kernels(key: ProvingKey) -> AbstractContextManager[None]:
-        parts = parts_of_key_check(key.curve, uses_vectors(key))
-        return kernels_of(parts, run.threads, run.progress)
-
+    around = kernels_of_key_check(run.threads, run.progress)
     with Pool(run.threads) as pool:
         share = run.progress.attend(pool)
-        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share, kernels)
+        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share, around)
     key, found = checked.key, checked.record
     infinite = ", ".join(f"{name} {n}" for name, n in found.infinity.items() if n)
     seen = f" (as was found on {found.date}; the file is the same)" if checked.remembered else ""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from snarkcuda import jit
 from snarkcuda.cli.report import Progress
 from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import say
+from snarkcuda.cpu.resident_key import uses_vectors
 from snarkcuda.errors import DeviceError
-from snarkcuda.warmup.parts import Part
+from snarkcuda.groth16.keys import ProvingKey
+from snarkcuda.warmup.parts import Part, parts_of_key_check
 from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
 from snarkcuda.warmup.records import missing, remember
 
@@ -21,6 +23,17 @@ def kernels_of(parts: Iterable[Part], threads: int | None, progress: Progress) -
     new = compile_missing(parts, threads, progress)
     yield
     remember(new)
+
+
+def kernels_of_key_check(
+    threads: int | None, progress: Progress
+) -> Callable[[ProvingKey], AbstractContextManager[None]]:
+    """`kernels_of` the check of a key, for `read_checked_key`, which knows whether it is due."""
+
+    def around(key: ProvingKey) -> AbstractContextManager[None]:
+        return kernels_of(parts_of_key_check(key.curve, uses_vectors(key)), threads, progress)
+
+    return around
 
 
 def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progress) -> list[Part]:

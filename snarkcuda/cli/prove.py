@@ -102,12 +102,14 @@ def prove(
         timeline = Timeline(progress)
         notes: list[str] = []
         if check_key:
+            from snarkcuda.cli.first_run import kernels_of_key_check
             from snarkcuda.cpu.pool import Pool
             from snarkcuda.groth16.checked_key import read_checked_key
 
             with Pool(threads) as pool:
                 share = progress.attend(pool)
-                checked_key = read_checked_key(key, timeline, pool, share=share)
+                around = kernels_of_key_check(threads, progress)
+                checked_key = read_checked_key(key, timeline, pool, share=share, around=around)
             proving_key, notes = checked_key.key, checked_key.notes
         else:
             with timeline.stage("read key"):

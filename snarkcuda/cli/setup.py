@@ -47,6 +47,9 @@ def setup(
     their curves. Not checked: that POWERS are powers of one tau (`snarkjs powersoftau verify`).
     KEY appears whole or not at all.
 
+    The first run on a machine compiles kernels (see `snarkcuda warmup`): with --threads 1 in this
+    process, else in several.
+
     --json prints one object: key, curve, constraints, wires, public, domain, coefficients,
     circuit_hash, research, seconds, stages (name, seconds, bytes), warnings, version; or error
     (kind, message) and exit_code.
