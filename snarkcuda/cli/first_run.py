@@ -9,7 +9,6 @@ from snarkcuda import jit
 from snarkcuda.cli.report import Progress
 from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import say
-from snarkcuda.cpu.resident_key import uses_vectors
 from snarkcuda.errors import DeviceError
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.warmup.parts import Part, parts_of_key_check
@@ -29,6 +28,7 @@ def kernels_of_key_check(
     threads: int | None, progress: Progress
 ) -> Callable[[ProvingKey], AbstractContextManager[None]]:
     """`kernels_of` the check of a key, for `read_checked_key`, which knows whether it is due."""
+    from snarkcuda.cpu.resident_key import uses_vectors  # `verify` does without its kernels
 
     def around(key: ProvingKey) -> AbstractContextManager[None]:
         return kernels_of(parts_of_key_check(key.curve, uses_vectors(key)), threads, progress)
