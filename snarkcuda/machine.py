@@ -55,7 +55,8 @@ def usable_processors() -> int:
 
 def processor_quota() -> float | None:
     """How many processors' time the control group grants, None without a limit."""
-    settings = _control_group("cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
+    groups = _control_group("cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"])
+    settings = [" ".join(texts).split() for texts in groups if all(texts)]
     shares = [int(quota) / int(period) for quota, period in settings if quota.isdigit()]
     return min(shares, default=None)
 
@@ -90,13 +91,13 @@ def compiler_survives() -> bool:
         return False
 
 
-def _control_group(controller: str, v2: str, *v1: str) -> list[list[str]]:
-    """The words of a setting in our control group and in each above it that has it.
+def _control_group(controller: str, v2: list[str], v1: list[str]) -> list[list[str]]:
+    """The texts of files in our control group and in each above it that has the first of them.
 
     Args:
         controller: "cpu" or "memory".
-        v2: the setting's file in version 2 of the interface.
-        v1: its files in version 1, which hold the same words one by one.
+        v2: the files in version 2 of the interface.
+        v1: those in version 1.
     """
     found = []
     for line in _read("/proc/self/cgroup").splitlines():
@@ -107,9 +108,9 @@ def _control_group(controller: str, v2: str, *v1: str) -> list[list[str]]:
         group = PurePosixPath(path)
         # In a container the path may be the host's, of which only the root is to be seen.
         for folder in (group, *group.parents):
-            texts = [_read(f"{root}{folder}/{name}") for name in (v1 if controllers else (v2,))]
-            if all(texts):
-                found.append(" ".join(texts).split())
+            texts = [_read(f"{root}{folder}/{name}") for name in (v1 if controllers else v2)]
+            if texts[0]:
+                found.append(texts)
     return found
 
 
@@ -118,7 +119,13 @@ def _control_group(controller: str, v2: str, *v1: str) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes: of the machine, free for programs now, and granted to our control group."""
+    """Bytes.
+
+    Attributes:
+        total: of the machine.
+        available: for programs of our control group now, without swapping.
+        limit: of our control group, used or not.
+    """
 
     total: int | None
     available: int | None
@@ -126,15 +133,32 @@ class Memory:
 
 
 def memory() -> Memory:
-    """The machine's memory."""
+    """The machine's memory, and what of it our control group and those above it may take."""
     page, pages = _sysconf("SC_PAGE_SIZE"), _sysconf("SC_PHYS_PAGES")
     total = page * pages if page and pages else None
-    match = re.search(r"^MemAvailable:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
-    settings = _control_group("memory", "memory.max", "memory.limit_in_bytes")
-    limits = [int(words[0]) for words in settings if words[0].isdigit()]
-    # Version 1 writes "no limit" as a number of bytes that no machine has.
-    limit = min((n for n in limits if total is None or n < total), default=None)
-    return Memory(total, int(match[1]) * 1024 if match else None, limit)
+    free = [n * 1024 for n in _numbers("MemAvailable:", _read("/proc/meminfo"))]
+    groups = _control_group(
+        "memory",
+        ["memory.max", "memory.current", "memory.stat"],
+        ["memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"],
+    )
+    limits = []
+    for text, usage, stat in groups:
+        # Version 1 writes "no limit" as a number of bytes that no machine has.
+        if not text.strip().isdigit() or (total is not None and int(text) >= total):
+            continue
+        limits.append(int(text))
+        # Cached files count as used until the kernel needs their pages, as in MemAvailable they
+        # do not. In version 1 "total_" is with the groups below, as usage is.
+        files = _numbers("total_inactive_file", stat) or _numbers("inactive_file", stat) or [0]
+        used = max(0, int(usage or 0) - files[0])
+        free.append(max(0, limits[-1] - used))
+    return Memory(total, min(free, default=None), min(limits, default=None))
+
+
+def _numbers(name: str, text: str) -> list[int]:
+    """The numbers of the lines that are `name`, a number and perhaps a unit."""
+    return [int(n) for n in re.findall(rf"^{name}\s*(\d+)", text, re.MULTILINE)]
 
 
 def _sysconf(name: str) -> int | None:

@@ -112,9 +112,89 @@ def test_memory(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     files["/sys/fs/cgroup/memory/memory.limit_in_bytes"] = "9223372036854771712\n"
     assert machine.memory() == Memory(4_096_000, 3_072_000, None)
     files["/sys/fs/cgroup/memory.max"] = "1000000\n"
-    assert machine.memory() == Memory(4_096_000, 3_072_000, 1_000_000)
+    assert machine.memory() == Memory(4_096_000, 1_000_000, 1_000_000)
     files["/sys/fs/cgroup/memory.max"] = "max\n"
-    assert machine.memory().limit is None
+    assert machine.memory() == Memory(4_096_000, 3_072_000, None)
+
+
+V2 = {"/proc/self/cgroup": "0::/a/b\n"}
+V1 = {"/proc/self/cgroup": "4:memory:/docker/1\n"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "available"),
+    [
+        (  # what the group uses is gone
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "1000\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "700\n"},
+            300,
+        ),
+        (  # but for files that were read; anon and active_file stay
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "1000\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "700\n"}
+            | {"/sys/fs/cgroup/a/b/memory.stat": "anon 1\ninactive_file 250\nactive_file 50\n"},
+            550,
+        ),
+        (  # a group above, which other groups fill, has less left, though its limit is higher
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "1000\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "100\n"}
+            | {"/sys/fs/cgroup/a/memory.max": "2000\n"}
+            | {"/sys/fs/cgroup/a/memory.current": "1950\n"},
+            50,
+        ),
+        (  # the limit was lowered below what is used
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "1000\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "1200\n"},
+            0,
+        ),
+        (  # no limit on the group, the parent's holds
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "max\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "900\n"}
+            | {"/sys/fs/cgroup/a/memory.max": "1000\n"}
+            | {"/sys/fs/cgroup/a/memory.current": "950\n"},
+            50,
+        ),
+        (  # version 1; inactive_file is the group's alone, usage that of the groups below too
+            V1
+            | {"/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n"}
+            | {"/sys/fs/cgroup/memory/memory.usage_in_bytes": "900\n"}
+            | {"/sys/fs/cgroup/memory/memory.stat": "inactive_file 5\ntotal_inactive_file 300\n"},
+            400,
+        ),
+        (  # more files cached than used: counters are read one after the other
+            V1
+            | {"/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n"}
+            | {"/sys/fs/cgroup/memory/memory.usage_in_bytes": "100\n"}
+            | {"/sys/fs/cgroup/memory/memory.stat": "total_inactive_file 300\n"},
+            1000,
+        ),
+        (  # usage is not told
+            V2 | {"/sys/fs/cgroup/a/b/memory.max": "1000\n"},
+            1000,
+        ),
+        (  # the machine itself has less
+            V2
+            | {"/sys/fs/cgroup/a/b/memory.max": "1000000\n"}
+            | {"/sys/fs/cgroup/a/b/memory.current": "0\n"},
+            2048,
+        ),
+    ],
+)
+def test_available_memory(
+    files: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    texts: dict[str, str],
+    available: int,
+) -> None:
+    sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
+    files |= {"/proc/meminfo": "MemTotal: 4000 kB\nMemAvailable: 2 kB\n"} | texts
+    assert machine.memory().available == available
 
 
 class Driver:

@@ -11,6 +11,7 @@ from snarkcuda.bench.case import OPERATIONS
 from snarkcuda.cli.bench_ab import ab
 from snarkcuda.cli.bench_options import all_of, cases_of, give, output_options, size_options
 from snarkcuda.cli.words import say
+from snarkcuda.curve.params import Curve
 
 WHAT = {
     "field": """Time products of elements: Fq (--group g1) or Fq2 (g2), in cache.
@@ -51,7 +52,8 @@ COMMON = """
     stderr.
 
     Exit codes: 0 done, whatever the verdicts; 2 bad input, or a record cannot be read or written; 3
-    a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130 or 143 interrupted.
+    a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 129, 130 or
+    143 interrupted.
 
     \b
     Example:
@@ -73,13 +75,13 @@ def _measure(
     compare: str | None,
     threads: int | None,
     sizes: Sequence[int],
-    curve_name: str,
+    curves: Sequence[Curve],
     out: str | None,
     as_json: bool,
     quiet: bool,
     **variants: str | None,
 ) -> None:
-    cases = cases_of(operation, sizes, curve_name, variants)
+    cases = cases_of(operation, sizes, curves, variants)
 
     from dataclasses import asdict
 

@@ -8,6 +8,7 @@ import click
 
 from snarkcuda.bench.case import OPERATIONS
 from snarkcuda.cli.bench_options import cases_of, give, output_options, size_options
+from snarkcuda.curve.params import Curve
 
 
 @click.command(short_help="Compare two settings or revisions, run in turn.")
@@ -23,7 +24,7 @@ def ab(
     a_settings: Sequence[str],
     b_settings: Sequence[str],
     sizes: Sequence[int],
-    curve_name: str,
+    curves: Sequence[Curve],
     threads: int | None,
     pairs: int,
     seed: int | None,
@@ -55,8 +56,8 @@ def ab(
     b_is); or error (kind, message) and exit_code. The table is then on stderr.
 
     Exit codes: 0 done, whatever the verdict; 2 bad input, a revision that has no bench, or a record
-    cannot be written; 3 a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 130
-    or 143 interrupted: processes and unpacked sources are gone.
+    cannot be written; 3 a wrong result, or device or memory trouble; 70 a fault in snarkcuda; 129,
+    130 or 143 interrupted: processes and unpacked sources are gone.
 
     \b
     Examples:
@@ -65,7 +66,7 @@ def ab(
     """
     from snarkcuda.bench.sides import side_of
 
-    cases = cases_of(operation, sizes, curve_name, variants)
+    cases = cases_of(operation, sizes, curves, variants)
     sides = []
     for name, settings in (("--a", a_settings), ("--b", b_settings)):
         try:

@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from snarkcuda.bench.case import CHOICES, DEFAULT_LOG_N, LOG_N, OPERATIONS, Case
+from snarkcuda.cli.curve_option import Curves
 from snarkcuda.cli.words import answer, say
+from snarkcuda.curve.params import Curve
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _SCALARS = {
@@ -46,7 +48,11 @@ def size_options(operations: Sequence[str]) -> Decorator:
             help="Sizes, as powers of two; may be repeated [14].",
         ),
         click.option(
-            "--curve", "curve_name", default="bn254", help="bn254, bls12_381 or both [bn254]."
+            "--curve",
+            "curves",
+            type=Curves(both=True),
+            default="bn254",
+            help="bn254, bls12_381 or both [bn254].",
         ),
         *(
             click.option(f"--{name}", type=click.Choice(CHOICES[name]), help=words[name])
@@ -84,25 +90,17 @@ def all_of(options: Sequence[Decorator]) -> Decorator:
 def cases_of(
     operation: str,
     sizes: Sequence[int],
-    curve_name: str,
+    curves: Sequence[Curve],
     variants: dict[str, str | None],
 ) -> list[Case]:
     """Every curve and size that was asked for.
 
     Raises:
-        click.UsageError: no such curve, or a variant that the operation does not have.
+        click.UsageError: a variant that the operation does not have.
     """
-    from snarkcuda.curve.params import CURVES, curve_named
-
-    curve = curve_named(curve_name)
-    if curve is None and curve_name != "both":
-        known = ", ".join(alias for each in CURVES for alias in each.aliases)
-        raise click.BadParameter(f"{curve_name!r} is none of both, {known}", param_hint="--curve")
     try:
         return [
-            Case.of(operation, each.name, log_n, variants)
-            for each in ([curve] if curve else CURVES)
-            for log_n in sizes
+            Case.of(operation, each.name, log_n, variants) for each in curves for log_n in sizes
         ]
     except ValueError as error:
         raise click.UsageError(f"{error}: it has {_options_of(operation)}") from error

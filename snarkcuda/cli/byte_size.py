@@ -19,5 +19,5 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]
         """The bytes of "500M"."""
         match = re.fullmatch(r"([0-9]{1,12})([KMGT])(i?B)?", str(value), re.IGNORECASE)
         if match is None or not int(match[1]):
-            self.fail(f"{value!r} is no size: write 500M or 12G", parameter, context)
+            self.fail(f"{value!r} is no size above zero: write 500M or 12G", parameter, context)
         return int(match[1]) * _UNITS[match[2].upper()]

@@ -89,12 +89,15 @@ def check(
     only the digest is computed. A record that came along with a key, or is for other bytes, is
     ignored, and a note says so. `snarkcuda prove --check-key` asks for the same check.
 
+    The first run on a machine compiles kernels (see `snarkcuda warmup`): with --threads 1 in this
+    process, else in several.
+
     --json prints one object: files, curve, what the check has (of a key: points,
     points_at_infinity, remembered, date), warnings, notes, seconds, version; or error (kind,
     message) and exit_code.
 
     Exit codes: 0 fine; 2 not fine, or it cannot be read; 3 device or memory trouble; 70 a fault in
-    snarkcuda; 130 or 143 interrupted.
+    snarkcuda; 129, 130 or 143 interrupted.
 
     \b
     Examples:
@@ -132,13 +135,15 @@ def check(
 
 
 def _key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.cli.first_run import kernels_of_key_check
     from snarkcuda.cpu.pool import Pool
     from snarkcuda.groth16.checked_key import read_checked_key
     from snarkcuda.groth16.trust import key_warnings
 
+    around = kernels_of_key_check(run.threads, run.progress)
     with Pool(run.threads) as pool:
         share = run.progress.attend(pool)
-        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share)
+        checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share, around)
     key, found = checked.key, checked.record
     infinite = ", ".join(f"{name} {n}" for name, n in found.infinity.items() if n)
     seen = f" (as was found on {found.date}; the file is the same)" if checked.remembered else ""
@@ -147,7 +152,7 @@ def _key(files: Files, run: _Run) -> _Finding:
         f"subgroups, at infinity {infinite or 'none'}; beta, delta and B agree in G1 and G2"
     )
     record = {
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "points": found.points,
         "points_at_infinity": found.infinity,
         "remembered": checked.remembered,
@@ -157,15 +162,22 @@ def _key(files: Files, run: _Run) -> _Finding:
 
 
 def _witness_of_key(files: Files, run: _Run) -> _Finding:
+    from snarkcuda.cli.first_run import kernels_of
+    from snarkcuda.cpu.resident_key import uses_vectors
     from snarkcuda.formats.wtns import read_witness
     from snarkcuda.formats.zkey import read_zkey
     from snarkcuda.groth16.checks import check_match
     from snarkcuda.groth16.prover import Prover
     from snarkcuda.groth16.trust import key_warnings
+    from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
 
     key, witness = read_zkey(files["zkey"]), read_witness(files["wtns"])
     check_match(key, witness)
-    with Prover(key, threads=run.threads, progress=run.progress) as prover:
+    parts = [*parts_of_proof(key.curve, uses_vectors(key)), *parts_of_pairing(key.curve)]
+    with (
+        kernels_of(parts, run.threads, run.progress),
+        Prover(key, threads=run.threads, progress=run.progress) as prover,
+    ):
         run.progress.fraction = prover.fraction
         prover.prove(witness)
     verdict = (
@@ -173,7 +185,7 @@ def _witness_of_key(files: Files, run: _Run) -> _Finding:
         "key"
     )
     found = key_warnings(key.verifying_key, key)
-    return _Finding(verdict, {"curve": key.curve.file_name}, found, [])
+    return _Finding(verdict, {"curve": key.curve.name}, found, [])
 
 
 def _circuit(files: Files, run: _Run) -> _Finding:
@@ -184,7 +196,7 @@ def _circuit(files: Files, run: _Run) -> _Finding:
         f"{entries} coefficients in range"
     )
     record = {
-        "curve": r1cs.curve.file_name,
+        "curve": r1cs.curve.name,
         "constraints": r1cs.n_constraints,
         "wires": r1cs.n_wires,
         "entries": entries,
@@ -214,7 +226,7 @@ def _witness_of_circuit(files: Files, run: _Run) -> _Finding:
         told = explain_row(r1cs, witness, row, run.show_values)
         raise UnsatisfiedError(f"{witness.source} does not satisfy {r1cs.source}: {told}")
     verdict = f"{witness.source} satisfies the {r1cs.n_constraints} constraints of {r1cs.source}"
-    record = {"curve": r1cs.curve.file_name, "constraints": r1cs.n_constraints}
+    record = {"curve": r1cs.curve.name, "constraints": r1cs.n_constraints}
     return _Finding(verdict, record, [], [])
 
 
@@ -231,7 +243,7 @@ def _key_of_circuit(files: Files, run: _Run) -> _Finding:
         pool.call(check_circuit, key, r1cs)
     entries = len(key.coefficients)
     verdict = f"{key.source} has the sizes and the {entries} entries of A and B of {r1cs.source}"
-    record = {"curve": key.curve.file_name, "entries": entries}
+    record = {"curve": key.curve.name, "entries": entries}
     return _Finding(verdict, record, key_warnings(key.verifying_key, key), [])
 
 

@@ -70,7 +70,7 @@ def vk(key: str, vk: str, as_json: bool, quiet: bool) -> None:
     untrusted = key_warnings(verifying_key, proving_key)
     warn(key, untrusted)
     if as_json:
-        record = {"vk": vk, "curve": curve.file_name, "public": n_public, "warnings": untrusted}
+        record = {"vk": vk, "curve": curve.name, "public": n_public, "warnings": untrusted}
         answer(json.dumps(record))
 
 

@@ -1,16 +1,39 @@
-"""A first proof compiles its kernels in several processes, as `snarkcuda warmup` does."""
+"""A command's first run compiles its kernels in several processes, as `snarkcuda warmup` does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from snarkcuda import jit
 from snarkcuda.cli.report import Progress
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import say
 from snarkcuda.errors import DeviceError
-from snarkcuda.warmup.parts import Part
+from snarkcuda.groth16.keys import ProvingKey
+from snarkcuda.warmup.parts import Part, parts_of_key_check
 from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
-from snarkcuda.warmup.records import missing
+from snarkcuda.warmup.records import missing, remember
+
+
+@contextmanager
+def kernels_of(parts: Iterable[Part], threads: int | None, progress: Progress) -> Iterator[None]:
+    """What is missing for the work in the block is compiled before, and remembered after it."""
+    new = compile_missing(parts, threads, progress)
+    yield
+    remember(new)
+
+
+def kernels_of_key_check(
+    threads: int | None, progress: Progress
+) -> Callable[[ProvingKey], AbstractContextManager[None]]:
+    """`kernels_of` the check of a key, for `read_checked_key`, which knows whether it is due."""
+    from snarkcuda.cpu.resident_key import uses_vectors  # `verify` does without its kernels
+
+    def around(key: ProvingKey) -> AbstractContextManager[None]:
+        return kernels_of(parts_of_key_check(key.curve, uses_vectors(key)), threads, progress)
+
+    return around
 
 
 def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progress) -> list[Part]:
@@ -27,6 +50,7 @@ def compile_missing(parts: Iterable[Part], threads: int | None, progress: Progre
     new = missing(parts)
     if not new or jit.cache_problem(jit.cache_directory()):
         return []
+    if_interrupted(f"no file was written; {KERNELS_ARE_KEPT}")
     jobs = min(default_jobs(threads), len(new))
     if jobs < 2:
         return new

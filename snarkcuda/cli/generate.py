@@ -7,7 +7,9 @@ from importlib import import_module
 
 import click
 
+from snarkcuda.cli.curve_option import Curves
 from snarkcuda.cli.words import answer, say
+from snarkcuda.curve.params import Curve
 
 KINDS = {"mimc": "mimc_chain", "sha": "sha_like", "random": "random_sparse"}
 MOST = 1 << 27  # with the public rows a domain of 2^28, the largest of BN254
@@ -18,7 +20,13 @@ MOST = 1 << 27  # with the public rows a domain of 2^28, the largest of BN254
 @click.argument("n", type=click.IntRange(1, MOST), metavar="N")
 @click.argument("circuit")
 @click.argument("witness")
-@click.option("--curve", "curve_name", default="bn254", help="bn254 or bls12_381 [bn254].")
+@click.option(
+    "--curve",
+    "curves",
+    type=Curves(both=False),
+    default="bn254",
+    help="bn254 or bls12_381 [bn254].",
+)
 @click.option("--seed", default="snarkcuda", help="Another circuit and witness [snarkcuda].")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -27,7 +35,7 @@ def generate(
     n: int,
     circuit: str,
     witness: str,
-    curve_name: str,
+    curves: tuple[Curve],
     seed: str,
     as_json: bool,
     quiet: bool,
@@ -54,7 +62,7 @@ def generate(
     (kind, message) and exit_code.
 
     Exit codes: 0 done; 2 bad input, or an output cannot be written; 3 not enough memory; 70 a fault
-    in snarkcuda; 130 or 143 interrupted.
+    in snarkcuda; 129, 130 or 143 interrupted.
 
     \b
     Example:
@@ -64,13 +72,9 @@ def generate(
     from snarkcuda import __version__
     from snarkcuda.cli.report import announce_compilation
     from snarkcuda.cli.signals import results_are_written
-    from snarkcuda.curve.params import CURVES, curve_named
     from snarkcuda.formats.output import check_outputs, write_outputs
 
-    curve = curve_named(curve_name)
-    if curve is None:
-        known = ", ".join(alias for each in CURVES for alias in each.aliases)
-        raise click.BadParameter(f"{curve_name!r} is none of {known}", param_hint="--curve")
+    (curve,) = curves
     check_outputs([circuit, witness])
     announce_compilation(quiet)
 
@@ -98,7 +102,7 @@ def generate(
             "circuit": circuit,
             "witness": witness,
             "kind": kind,
-            "curve": curve.file_name,
+            "curve": curve.name,
             "seed": seed,
             "constraints": n,
             "wires": r1cs.n_wires,

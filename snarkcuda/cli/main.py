@@ -1,7 +1,7 @@
 """`snarkcuda`: the commands, and how each way of ending becomes words and an exit code.
 
     0 done      1 `verify`: the proof is false    2 bad input         3 device or memory trouble
-    70 a fault in snarkcuda    130 interrupted    141 stdout closed   143 terminated
+    70 a fault in snarkcuda    129, 130, 143 SIGHUP, SIGINT, SIGTERM    141 stdout closed
 
 Commands import what they need when they run: `--help` and `info` never load numba.
 """
@@ -47,7 +47,7 @@ def cli() -> None:
 
     Words for people go to stderr, results to files; `--json` prints a record on stdout. Exit codes:
     0 done, 1 the proof is false (verify), 2 bad input, 3 device or memory trouble, 70 a fault in
-    snarkcuda, 130 interrupted, 143 terminated.
+    snarkcuda; 129, 130 or 143 interrupted (terminal closed, Ctrl-C, terminated).
     """
 
 

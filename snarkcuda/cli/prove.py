@@ -11,6 +11,7 @@ import click
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.byte_size import ByteSize
+from snarkcuda.cli.key_cache_option import key_cache_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -23,13 +24,7 @@ from snarkcuda.cli.words import answer, say, warn
 @click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
-@click.option(
-    "--key-cache",
-    metavar="DIR",
-    envvar="SNARKCUDA_KEY_CACHE",
-    help="Keep the loaded key in DIR (about its size), so that later runs only map it. "
-    "[$SNARKCUDA_KEY_CACHE]",
-)
+@key_cache_option("Keep the loaded key in DIR (about its size), so that later runs only map it.")
 @click.option(
     "--memory",
     type=ByteSize(),
@@ -74,6 +69,7 @@ def prove(
 
     --key-cache is for a key that is proved with often. DIR must be yours alone: what lies there is
     trusted as the program is. A file there that is damaged or belongs to another key is made anew.
+    `snarkcuda cache prune` deletes keys that were not used for long.
 
     The first proof on a machine compiles the kernels (up to a minute a curve) and keeps them;
     `snarkcuda warmup` does it ahead. With --threads 1 it is done in this process, else in several.
@@ -82,8 +78,8 @@ def prove(
     --json prints one object: proof, public, curve, device, checked, zero_knowledge, seconds, stages
     (name, seconds, bytes), warnings, version; or error (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
-    interrupted, nothing was written.
+    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 129, 130
+    or 143 interrupted, nothing was written.
 
     \b
     Examples:
@@ -106,12 +102,14 @@ def prove(
         timeline = Timeline(progress)
         notes: list[str] = []
         if check_key:
+            from snarkcuda.cli.first_run import kernels_of_key_check
             from snarkcuda.cpu.pool import Pool
             from snarkcuda.groth16.checked_key import read_checked_key
 
             with Pool(threads) as pool:
                 share = progress.attend(pool)
-                checked_key = read_checked_key(key, timeline, pool, share=share)
+                around = kernels_of_key_check(threads, progress)
+                checked_key = read_checked_key(key, timeline, pool, share=share, around=around)
             proving_key, notes = checked_key.key, checked_key.notes
         else:
             with timeline.stage("read key"):
@@ -121,19 +119,20 @@ def prove(
         check_match(proving_key, assignment)
 
         progress("load kernels")
-        from snarkcuda.cli.first_run import compile_missing
+        from snarkcuda.cli.first_run import kernels_of
         from snarkcuda.cpu.resident_key import uses_vectors
         from snarkcuda.groth16.prover import Prover
         from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
-        from snarkcuda.warmup.records import remember
 
         curve = proving_key.curve
         parts = parts_of_proof(curve, uses_vectors(proving_key))
         parts += [] if no_check else parts_of_pairing(curve)
-        new_parts = compile_missing(parts, threads, progress)
-        with Prover(
-            proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
-        ) as prover:
+        with (
+            kernels_of(parts, threads, progress),
+            Prover(
+                proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
+            ) as prover,
+        ):
             progress.fraction = prover.fraction
             if not quiet and prover.block:
                 say(f"note: points stay in {key}, read {prover.block:,} at a time: --memory")
@@ -143,7 +142,6 @@ def prove(
                 seed=None if seed is None else os.fsencode(seed),
             )
             device, load_stages = prover.device, prover.load_stages
-        remember(new_parts)
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),
@@ -176,7 +174,7 @@ def prove(
         record = {
             "proof": proof,
             "public": public,
-            "curve": proving_key.curve.file_name,
+            "curve": proving_key.curve.name,
             "device": device,
             "checked": result.checked,
             "zero_knowledge": result.zero_knowledge,

@@ -47,12 +47,15 @@ def setup(
     their curves. Not checked: that POWERS are powers of one tau (`snarkjs powersoftau verify`).
     KEY appears whole or not at all.
 
+    The first run on a machine compiles kernels (see `snarkcuda warmup`): with --threads 1 in this
+    process, else in several.
+
     --json prints one object: key, curve, constraints, wires, public, domain, coefficients,
     circuit_hash, research, seconds, stages (name, seconds, bytes), warnings, version; or error
     (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
-    interrupted, nothing was written.
+    Exit codes: 0 done; 2 bad input; 3 device or memory trouble; 70 a fault in snarkcuda; 129, 130
+    or 143 interrupted, nothing was written.
 
     \b
     Examples:
@@ -77,11 +80,19 @@ def setup(
         announce_compilation(quiet)
         timeline = Timeline(progress)
         progress("load kernels")
+        from snarkcuda.cli.first_run import kernels_of
+        from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES
         from snarkcuda.cpu.pool import Pool
+        from snarkcuda.field.vector_type import has_vectors
+        from snarkcuda.formats.r1cs_header import read_r1cs_header
         from snarkcuda.groth16.setup import setup_on
         from snarkcuda.groth16.trust import key_warnings
+        from snarkcuda.warmup.parts import parts_of_setup
 
-        with Pool(threads) as pool:
+        header = read_r1cs_header(circuit)
+        vectors = has_vectors() and header.n_wires >= VECTOR_MULTIPLES
+        parts = parts_of_setup(header.curve, research, vectors)
+        with kernels_of(parts, threads, progress), Pool(threads) as pool:
             progress.fraction = pool.fraction
             encoded = None if seed is None else os.fsencode(seed)
             key = setup_on(pool, timeline, circuit, powers, encoded)
@@ -101,7 +112,7 @@ def setup(
     if as_json:
         record = {
             "key": key_file,
-            "curve": key.curve.file_name,
+            "curve": key.curve.name,
             "constraints": int(key.coefficients["constraint"][-1]) - key.n_public,
             "wires": key.n_wires,
             "public": key.n_public,

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: how a run ends early, promptly and truthfully.
+"""SIGHUP, SIGINT and SIGTERM: how a run ends early, promptly and truthfully.
 
     before the outputs are in place    KeyboardInterrupt, tidy up; nothing was written
     after that                         the run ends; what was asked for is there
@@ -23,23 +23,34 @@ _GRACE = 1.0  # seconds from the signal to the hard end
 _LAST_WORDS = 0.2  # seconds for a message that may block
 
 
+KERNELS_ARE_KEPT = "the kernels compiled so far are kept: run it again to go on"
+
+
 class _State:
     code: int | None = None
     written = False
+    outcome = "no file was written"
 
 
 _state = _State()
 
 
 def handle_signals() -> None:
-    """Install the handlers."""
+    """Install the handlers; under nohup, which ignores SIGHUP, a closed terminal ends nothing."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _interrupt)
 
 
 def results_are_written() -> None:
     """From now on a signal ends the run, but it cannot say that nothing was written."""
-    _state.written = True
+    _state.written, _state.outcome = True, "the outputs were written"
+
+
+def if_interrupted(outcome: str) -> None:
+    """From now on, until results are written, a run that a signal ends says this of its outcome."""
+    _state.outcome = outcome
 
 
 def was_interrupted() -> bool:
@@ -64,8 +75,8 @@ def _end_hard() -> None:
 
 def end_interrupted() -> NoReturn:
     """Say how it ended and exit, at once."""
-    what = "the outputs were written" if _state.written else "no file was written"
-    speaking = threading.Thread(target=say, args=(f"snarkcuda: interrupted; {what}",), daemon=True)
+    words = f"snarkcuda: interrupted; {_state.outcome}"
+    speaking = threading.Thread(target=say, args=(words,), daemon=True)
     speaking.start()
     speaking.join(_LAST_WORDS)
     # Not sys.exit: Python may take the interrupt for unhandled, and then dies of SIGINT instead.

@@ -27,7 +27,8 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     number of signals is the key's, every point is on its curve and in its subgroup, and A and B are
     not infinity. WARNING lines say why a valid proof under this key may mean nothing.
 
-    The first run on a machine compiles the pairing and keeps it; see `snarkcuda cache --help`.
+    The first run on a machine compiles the pairing, in several processes, and keeps it; see
+    `snarkcuda warmup --help`.
 
     A proof is malleable: anyone can turn a valid one into another valid one of the same statement.
     Do not use a proof as an identifier.
@@ -41,7 +42,7 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     Example:
       snarkcuda verify verification_key.json public.json proof.json
     """
-    from snarkcuda.cli.report import announce_compilation
+    from snarkcuda.cli.report import Progress, announce_compilation
     from snarkcuda.formats.proof_json import read_proof
     from snarkcuda.formats.public_json import read_public
     from snarkcuda.formats.vkey_json import read_verifying_key
@@ -57,15 +58,18 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
         check_order(files, "VK PUBLIC PROOF")
         raise
 
+    from snarkcuda.cli.first_run import kernels_of
     from snarkcuda.groth16.verify import verify as is_valid
+    from snarkcuda.warmup.parts import parts_of_verification
 
-    valid = is_valid(key, signals, candidate)
+    with Progress(quiet) as progress, kernels_of(parts_of_verification(key.curve), None, progress):
+        valid = is_valid(key, signals, candidate)
     untrusted = key_warnings(key)
     warn(vk, untrusted)
     verdict = "valid" if valid else "FALSE: it does not prove this statement"
     if not quiet:
         say(f"the proof is {verdict}")
     if as_json:
-        record = {"valid": valid, "curve": key.curve.file_name, "warnings": untrusted}
+        record = {"valid": valid, "curve": key.curve.name, "warnings": untrusted}
         answer(json.dumps(record))
     return 0 if valid else 1

@@ -9,17 +9,24 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
+from snarkcuda.cli.curve_option import BOTH, Curves
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import answer, say
-
-BOTH = "both"
+from snarkcuda.curve.params import Curve
 
 
 @click.command(short_help="Compile the kernels ahead.")
-@click.option("--curve", "curve_name", default=BOTH, help="bn254, bls12_381 or both [both].")
+@click.option(
+    "--curve",
+    "curves",
+    type=Curves(both=True),
+    default=BOTH,
+    help="bn254, bls12_381 or both [both].",
+)
 @click.option("--jobs", type=click.IntRange(1, 4096), help="Processes [all processors].")
 @click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no closing line.")
-def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> None:
+def warmup(curves: tuple[Curve, ...], jobs: int | None, as_json: bool, quiet: bool) -> None:
     """Compile, in several processes, every kernel that proofs, checks and setups need.
 
     Without it each command compiles what it needs when it first runs. Kernels are kept in the
@@ -32,8 +39,8 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     --json prints one object: curves, compiled, present, jobs, seconds, directory, parts (part,
     compiled, seconds), version; or error (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad usage; 3 device or memory trouble; 70 a fault in snarkcuda; 130 or 143
-    interrupted: what was compiled until then is kept.
+    Exit codes: 0 done; 2 bad usage; 3 device or memory trouble; 70 a fault in snarkcuda; 129, 130
+    or 143 interrupted: what was compiled until then is kept.
 
     \b
     Examples:
@@ -42,17 +49,13 @@ def warmup(curve_name: str, jobs: int | None, as_json: bool, quiet: bool) -> Non
     """
     from snarkcuda import jit
     from snarkcuda.cli.report import Progress
-    from snarkcuda.curve.params import CURVES, curve_named
     from snarkcuda.warmup.parts import parts_of_everything
     from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
 
-    curves = [curve for curve in CURVES if curve_name == BOTH or curve == curve_named(curve_name)]
-    if not curves:
-        known = ", ".join([*(curve.name for curve in CURVES), BOTH])
-        raise click.BadParameter(f"{curve_name!r} is none of {known}", param_hint="--curve")
     parts = [part for curve in curves for part in parts_of_everything(curve)]
     jobs = jobs or default_jobs()
     whole, finished, n_kernels, n_parts = sum(part.cost for part in parts), 0.0, 0, 0
+    if_interrupted(KERNELS_ARE_KEPT)
     with Progress(quiet) as progress:
 
         def report(done: Compiled) -> None:

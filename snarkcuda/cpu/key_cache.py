@@ -21,6 +21,7 @@ import logging
 import math
 import mmap
 import os
+import re
 import secrets
 import struct
 import sys
@@ -48,6 +49,7 @@ SUFFIX = ".key"
 PAGE = 4096  # what arrays are aligned to
 PIECE = 1 << 22  # bytes of one CRC
 _PREFIX = struct.Struct("<8sIII")
+_TEMPORARY = re.compile(rf"\.[0-9a-f]{{16}}{re.escape(SUFFIX)}\.tmp")
 _SETTLED = 2_000_000_000  # ns: a file changed more recently may change again at the same time stamp
 _CODE = f"{__package__}.resident_key"
 
@@ -105,6 +107,8 @@ class KeyCache:
             raise ValueError(f"it has {len(data)} bytes, and its header needs {at}")
         if _checksums(pool, arrays.values()) != [entry["crc32"] for entry in header["arrays"]]:
             raise ValueError("it is damaged")
+        with suppress(OSError):  # the last use, by which `snarkcuda cache prune` goes
+            os.utime(self.path, follow_symlinks=False)
         return arrays
 
     def write(self, pool: Pool, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -136,19 +140,20 @@ class KeyCache:
             }
             _write(temporary, json.dumps(header).encode(), arrays.values())
             os.replace(temporary, self.path)
-            self._remove_abandoned()
+            remove_abandoned(self.path.parent)
         except OSError as error:
             _warn(f"cannot keep the key cache {shown(self.path)}: {error.strerror or error}")
         finally:
             with suppress(OSError):  # a read-only file system refuses even what is not there
                 temporary.unlink()
 
-    def _remove_abandoned(self) -> None:
-        """What runs that were killed left behind, half written."""
-        for path in self.path.parent.glob(f".*{SUFFIX}.tmp"):
-            with suppress(OSError):
-                if path.stat().st_mtime < time.time() - 3600:
-                    path.unlink()
+
+def remove_abandoned(directory: FilePath) -> None:
+    """What runs that were killed left behind, half written."""
+    for path in Path(directory).glob(f".*{SUFFIX}.tmp"):
+        with suppress(OSError):
+            if _TEMPORARY.fullmatch(path.name) and path.lstat().st_mtime < time.time() - 3600:
+                path.unlink()
 
 
 def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int) -> KeyCache | None:
@@ -173,7 +178,7 @@ def entry(directory: FilePath, key: ProvingKey, vectors: bool, two_adicity: int)
         "layout": "vector form" if vectors else "Montgomery",
         "byteorder": sys.byteorder,
         "code": code,
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "wires": key.n_wires,
         "public": key.n_public,
         "domain": key.domain_size,

@@ -15,9 +15,8 @@ MIN_BLOCK, MAX_BLOCK = 1 << 12, 1 << 20  # smaller ones cost, larger ones gain n
 
 def available_memory() -> int | None:
     """Three quarters of what the machine, or this process's control group, has for it."""
-    found = machine.memory()
-    known = [n for n in (found.available, found.limit) if n is not None]
-    return min(known) * 3 // 4 if known else None
+    available = machine.memory().available
+    return None if available is None else available * 3 // 4
 
 
 def block_size(key: ProvingKey, memory: int | None) -> int:

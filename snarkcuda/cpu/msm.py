@@ -37,7 +37,7 @@ from snarkcuda.field.vector_rows import address_of, aligned_address
 from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula, kernel
 
-TASKS = 16  # for each thread: the last ones end at about the same time
+TASKS = 8  # for each thread at least: should one be slowed down, others take over
 LEAST_BUCKETS = 1 << 8  # of a task: fewer make small batches, each with an inversion
 
 
@@ -79,9 +79,7 @@ def msm(
     if len(digits) == 0:
         return result
     rows, n_buckets = digits.codes.shape[0], digits.starts.shape[1] - 3
-    parts = 1
-    while rows * parts < TASKS * pool.threads and n_buckets // parts > LEAST_BUCKETS:
-        parts *= 2
+    parts = _part_count(rows, n_buckets, pool.threads)
     log_n = (n_buckets // parts).bit_length() - 1
     shape = rows * parts, -(-(log_n + 1) // LANES) * LANES, 2 * group.field.words
     sums = np.zeros(shape, dtype=np.uint64)
@@ -92,6 +90,18 @@ def msm(
     pool.run(_task, rows * parts, *arguments, stop=stop)
     pool.call(_combine, group.field, sums, parts, log_n, digits.window, result)
     return result
+
+
+def _part_count(rows: int, n_buckets: int, threads: int) -> int:
+    """Into how many tasks a window's buckets are cut: a power of two."""
+    parts = 1
+    while n_buckets // parts > LEAST_BUCKETS:
+        tasks = rows * parts
+        idle = -tasks % threads  # threads that have nothing to do in the last round
+        if tasks >= TASKS * threads and 32 * idle <= tasks:
+            break
+        parts *= 2
+    return parts
 
 
 @kernel

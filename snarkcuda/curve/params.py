@@ -59,8 +59,8 @@ class Curve:
     """A pairing-friendly curve as Groth16 uses it.
 
     Attributes:
-        name: the name used inside ("bn254", "bls12_381").
-        file_name: the name snarkjs writes in JSON ("bn128", "bls12381").
+        name: "bn254" or "bls12_381", in all that we print, record or name.
+        file_name: "bn128" or "bls12381", in the JSON files that snarkjs reads, and nowhere else.
         aliases: further names accepted on reading, lower case.
         family: "bn" or "bls12"; it decides the Miller loop and the final exponentiation.
         seed: the family's parameter (negative for BLS12-381).

@@ -36,7 +36,7 @@ from snarkcuda.field import vector, words
 from snarkcuda.field.element import ElementType, element_ir, field_key, register_word
 from snarkcuda.field.params import Field
 
-COUNT = 1
+COUNT = 2
 I64 = ir.IntType(64)
 Builder = Any
 

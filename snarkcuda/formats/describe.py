@@ -51,7 +51,7 @@ def _zkey(path: FilePath) -> Description:
     }
     rows = int(key.coefficients["constraint"].max()) + 1 if len(key.coefficients) else 0
     return {
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "wires": key.n_wires,
         "public": key.n_public,
         "private": key.n_wires - key.n_public - 1,
@@ -84,7 +84,7 @@ def _wtns(path: FilePath) -> Description:
     zeros = int(np.count_nonzero(~high & (low == 0)))
     ones = int(np.count_nonzero(~high & (low == 1)))
     return {
-        "curve": witness.curve.file_name,
+        "curve": witness.curve.name,
         "values": len(values),
         "zeros": zeros,
         "ones": ones,
@@ -97,7 +97,7 @@ def _r1cs(path: FilePath) -> Description:
     header = read_r1cs_header(path)
     rows = domain_size(header.n_constraints, header.n_outputs + header.n_public_inputs)
     return {
-        "curve": header.curve.file_name,
+        "curve": header.curve.name,
         "wires": header.n_wires,
         "outputs": header.n_outputs,
         "public_inputs": header.n_public_inputs,
@@ -111,7 +111,7 @@ def _r1cs(path: FilePath) -> Description:
 def _ptau(path: FilePath) -> Description:
     header = read_ptau_header(path)
     return {
-        "curve": header.curve.file_name,
+        "curve": header.curve.name,
         "power": header.power,
         "ceremony_power": header.ceremony_power,
         "prepared_for_phase_2": header.prepared,
@@ -120,7 +120,7 @@ def _ptau(path: FilePath) -> Description:
 
 def _proof(path: FilePath) -> Description:
     proof = read_proof(path)
-    return {"curve": proof.curve.file_name, "c_is_infinity": not proof.c.any()}
+    return {"curve": proof.curve.name, "c_is_infinity": not proof.c.any()}
 
 
 def _public(path: FilePath) -> Description:
@@ -132,7 +132,7 @@ def _public(path: FilePath) -> Description:
 def _verification_key(path: FilePath) -> Description:
     key = read_verifying_key(path)
     return {
-        "curve": key.curve.file_name,
+        "curve": key.curve.name,
         "public": key.n_public,
         "ic_points_at_infinity": _count_infinity(key.ic),
         "warnings": key_warnings(key),

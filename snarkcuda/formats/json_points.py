@@ -50,7 +50,7 @@ def read_point(node: Node, curve: Curve, is_g2: bool, may_be_infinity: bool = Fa
             f"{json.dumps(point_at_infinity(is_g2))}"
         )
     if x == zero and y == zero:
-        raise NotOnCurveError(f"{node.where} is (0, 0), which is not on {curve.file_name}")
+        raise NotOnCurveError(f"{node.where} is (0, 0), which is not on {curve.name}")
     words = from_ints([curve.fq.to_montgomery(c) for c in x + y], curve.fq.limbs)
     return words.reshape((2, *(degree,) * is_g2, curve.fq.limbs))
 
@@ -104,7 +104,7 @@ def read_curve(root: Node, expected: Curve | None, point: str) -> Curve:
         name.refuse("one of " + ", ".join(curve.file_name for curve in CURVES))
     if expected is not None and curve != expected:
         raise MismatchError(
-            f"{root.file} is for curve {curve.file_name}, but {expected.file_name} is used here: "
+            f"{root.file} is for curve {curve.name}, but {expected.name} is used here: "
             "the files come from different setups"
         )
     return curve
@@ -120,5 +120,5 @@ def _curve_through(root: Node, key: str) -> Curve:
             return curve
     raise FormatError(
         f"{root.file} names no curve, and {key} is on none that snarkcuda knows "
-        f"({', '.join(curve.file_name for curve in CURVES)})"
+        f"({', '.join(curve.name for curve in CURVES)})"
     )

@@ -70,7 +70,7 @@ def scalar_field_curve(header: Section) -> Curve:
     prime = header.uint(4, size, "prime")
     curve = curve_of_scalar_field(prime)
     if curve is None:
-        known = ", ".join(f"{curve.file_name} {curve.fr.modulus}" for curve in CURVES)
+        known = ", ".join(f"{curve.name} {curve.fr.modulus}" for curve in CURVES)
         raise header.error(f"names the prime {prime}; snarkcuda knows {known}")
     return curve
 

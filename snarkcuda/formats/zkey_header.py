@@ -70,7 +70,7 @@ def read_key_header(file: SectionFile) -> KeyHeader:
     _check_sizes(header, curve, n_wires, n_public, domain_size)
     at += 12
     # Three points in G1 and three in G2: 3·2 + 3·4 coordinates.
-    header.require_length(at + 18 * 8 * curve.fq.limbs, f"a header for {curve.file_name}")
+    header.require_length(at + 18 * 8 * curve.fq.limbs, f"a header for {curve.name}")
     points = {}
     for name in HEADER_POINTS:
         points[name] = read_points(header, 1, name.endswith("g2"), curve.fq, at)[0]
@@ -107,7 +107,7 @@ def _curve(header: Section) -> Curve:
     q, r = moduli
     curve = curve_of_fields(q, r)
     if curve is None or at != 8 + 8 * curve.fq.limbs + 8 * curve.fr.limbs:
-        known = ", ".join(curve.file_name for curve in CURVES)
+        known = ", ".join(curve.name for curve in CURVES)
         raise header.error(
             f"names the primes q = {q} and r = {r}, which are of no curve that snarkcuda knows "
             f"({known})"

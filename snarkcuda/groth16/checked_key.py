@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -46,6 +47,7 @@ def read_checked_key(
     pool: Pool,
     again: bool = False,
     share: Callable[[float], None] = lambda _: None,
+    around: Callable[[ProvingKey], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> CheckedKey:
     """Read a key and check it whole, unless this user's record says that it was; write the record.
 
@@ -55,6 +57,7 @@ def read_checked_key(
         pool: the threads to use.
         again: check, whatever a record says.
         share: called, from any thread, with the share of the present stage that is done.
+        around: what the check of the key, if there is one, is made within.
 
     Raises:
         SnarkcudaError: what `read_zkey` and `check_key` raise.
@@ -78,7 +81,8 @@ def read_checked_key(
             f"{record_path(path)} does not count (it is for another file, by somebody else, by "
             "another version, or with another cache directory): the key was checked anew"
         )
-    counts = check_key(pool, key, timeline, share)
+    with around(key):
+        counts = check_key(pool, key, timeline, share)
     date = datetime.now(timezone.utc).isoformat(timespec="seconds")
     record = CheckedRecord(__version__, date, file.size, counts.points, counts.infinity)
     if secret is not None and (problem := _changeable(path)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import threading
 import warnings
@@ -76,6 +77,7 @@ class Prover:
             provers map it (`cpu/key_cache`). What prevents that is a `UserWarning`.
 
     Raises:
+        ValueError: threads or memory below 1, or a key cache without a name.
         FormatError, NotInFieldError: the key file is broken.
         NotOnCurveError: a point of the key is not on its curve, or a header point not in its
         subgroup.
@@ -92,6 +94,10 @@ class Prover:
     ) -> None:
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
+        if memory is not None and memory < 1:
+            raise ValueError(f"memory must be at least 1 byte, or None, not {memory}")
+        if key_cache is not None and not os.fspath(key_cache):
+            raise ValueError("key_cache must name a directory, or be None, not ''")
         timeline = Timeline(progress)
         if not isinstance(key, ProvingKey):
             with timeline.stage("read key"):

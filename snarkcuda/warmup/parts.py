@@ -57,7 +57,7 @@ class Part:
 
 def parts_of_proof(curve: Curve, vectors: bool) -> list[Part]:
     """What `prove` runs but the pairing, with a key that is proved on vectors or not."""
-    kind, scale, sums = "vector" if vectors else "scalar", 4 if vectors else 2, "snarkcuda.cpu.msm"
+    kind = "vector" if vectors else "scalar"
     g1, g2 = curve.g1, curve.g2
     points = "snarkcuda.cpu.vector_points"
     of_vectors = [
@@ -66,14 +66,44 @@ def parts_of_proof(curve: Curve, vectors: bool) -> list[Part]:
     ]
     return [
         *(of_vectors if vectors else []),
-        Part("membership in G1", curve, "snarkcuda.curve.points", 2.5, partial(_membership, g1)),
-        Part("membership in G2", curve, "snarkcuda.curve.points", 5.5, partial(_membership, g2)),
+        *_points_alone(curve),
         Part("rows", curve, "snarkcuda.cpu.matvec", 1.5, _rows),
         Part(
             f"{kind} transforms", curve, "snarkcuda.cpu.quotient", 2, partial(_transforms, vectors)
         ),
-        Part(f"{kind} sums in G1", curve, sums, 1.7 * scale, partial(_sums, vectors, g1)),
-        Part(f"{kind} sums in G2", curve, sums, 2.2 * scale, partial(_sums, vectors, g2)),
+        *_key_sums(curve, vectors),
+    ]
+
+
+def _points_alone(curve: Curve) -> list[Part]:
+    g1, g2, points = curve.g1, curve.g2, "snarkcuda.curve.points"
+    return [
+        Part("curve equations", curve, points, 1.5, _equations),
+        Part("membership in G1", curve, points, 1.5, partial(_membership, g1)),
+        Part("membership in G2", curve, points, 3, partial(_membership, g2)),
+        Part("combinations in G1", curve, points, 1.5, partial(_combination, g1)),
+        Part("combinations in G2", curve, points, 2.5, partial(_combination, g2)),
+    ]
+
+
+def _key_sums(curve: Curve, vectors: bool) -> list[Part]:
+    kind, scale = ("vector", 4) if vectors else ("scalar", 2)
+    sums = "snarkcuda.cpu.msm"
+    return [
+        Part(f"{kind} sums in {name}", curve, sums, cost * scale, partial(_sums, vectors, group))
+        for name, cost, group in (("G1", 1.7, curve.g1), ("G2", 2.2, curve.g2))
+    ]
+
+
+def _many_memberships(curve: Curve) -> list[Part]:
+    from snarkcuda.curve.points import has_cofactor
+    from snarkcuda.field.vector_type import has_vectors
+
+    return [
+        Part(f"many memberships in {group.name[-2:].upper()}", curve, module, 5, work)
+        for group in (curve.g1, curve.g2)
+        if has_vectors() and has_cofactor(curve, group)
+        for module, work in [("snarkcuda.cpu.subgroup_vector", partial(_outside, group))]
     ]
 
 
@@ -85,37 +115,52 @@ def parts_of_pairing(curve: Curve) -> list[Part]:
     ]
 
 
+def parts_of_verification(curve: Curve) -> list[Part]:
+    """What `verify` runs."""
+    *points, _combination_in_g2 = _points_alone(curve)
+    return [*points, *parts_of_pairing(curve)]
+
+
+def parts_of_key_check(curve: Curve, vectors: bool) -> list[Part]:
+    """What `check KEY` runs, on a key of a size that is proved with on vectors or not."""
+    many = _many_memberships(curve) if vectors else []
+    return [*_points_alone(curve), *many, *_key_sums(curve, vectors), *parts_of_pairing(curve)]
+
+
+def parts_of_setup(curve: Curve, research: bool, vectors: bool) -> list[Part]:
+    """What `setup` runs, for research with so many wires that vectors are used or not."""
+    g1, g2 = curve.g1, curve.g2
+    equations, *_, combination_in_g1, combination_in_g2 = _points_alone(curve)
+    circuits = Part("circuits", curve, "snarkcuda.circuits.satisfied", 1.5, _circuits)
+    if not research:
+        module = "snarkcuda.groth16.ceremony_key"
+        return [
+            circuits,
+            equations,
+            Part("column sums in G1", curve, module, 3, partial(_columns, g1)),
+            Part("column sums in G2", curve, module, 4, partial(_columns, g2)),
+        ]
+    module, kind = "snarkcuda.cpu.fixed_base", "vector multiples" if vectors else "multiples"
+    return [
+        circuits,
+        combination_in_g1,
+        combination_in_g2,
+        Part("research setup", curve, "snarkcuda.groth16.research_key", 2, _research_setup),
+        Part(f"{kind} in G1", curve, module, 4, partial(_multiples, vectors, g1)),
+        Part(f"{kind} in G2", curve, module, 5, partial(_multiples, vectors, g2)),
+    ]
+
+
 def parts_of_everything(curve: Curve) -> list[Part]:
     """What `prove`, `verify`, `check` and `setup` run, with keys of any size."""
-    from snarkcuda.curve.points import has_cofactor
     from snarkcuda.field.vector_type import has_vectors
 
-    proof = parts_of_proof(curve, vectors=False)
-    if has_vectors():
-        proof += [part for part in parts_of_proof(curve, vectors=True) if part not in proof]
-    g1, g2 = curve.g1, curve.g2
-    checks = "snarkcuda.cpu.subgroup_vector"
-    memberships = [
-        Part(f"many memberships in {group.name[-2:].upper()}", curve, checks, 5, work)
-        for group in (g1, g2)
-        if has_vectors() and has_cofactor(curve, group)
-        for work in [partial(_memberships, group)]
-    ]
-    return [
-        *proof,
-        *memberships,
-        *parts_of_pairing(curve),
-        Part("circuits", curve, "snarkcuda.circuits.satisfied", 1.5, _circuits),
-        Part("research setup", curve, "snarkcuda.groth16.research_key", 2, _research_setup),
-        Part("multiples in G1", curve, "snarkcuda.cpu.fixed_base", 7, partial(_multiples, g1)),
-        Part("multiples in G2", curve, "snarkcuda.cpu.fixed_base", 9, partial(_multiples, g2)),
-        Part(
-            "column sums in G1", curve, "snarkcuda.groth16.ceremony_key", 3, partial(_columns, g1)
-        ),
-        Part(
-            "column sums in G2", curve, "snarkcuda.groth16.ceremony_key", 4, partial(_columns, g2)
-        ),
-    ]
+    parts = [*parts_of_pairing(curve), *parts_of_setup(curve, research=False, vectors=False)]
+    for vectors in (False, True) if has_vectors() else (False,):
+        parts += parts_of_proof(curve, vectors)
+        parts += parts_of_key_check(curve, vectors)
+        parts += parts_of_setup(curve, research=True, vectors=vectors)
+    return list(dict.fromkeys(parts))
 
 
 def part_named(text: str) -> Part:
@@ -133,13 +178,23 @@ def _generator(group: Group) -> arrays.U64Array:
     return encode(group, [group.generator])
 
 
+def _equations(pool: Pool, curve: Curve) -> None:
+    from snarkcuda.curve.points import first_off_curve
+
+    for group in (curve.g1, curve.g2):
+        first_off_curve(group, _generator(group))
+
+
 def _membership(group: Group, pool: Pool, curve: Curve) -> None:
     from snarkcuda.curve import points
 
-    point = _generator(group)
-    points.first_off_curve(group, point)
-    points.first_outside_subgroup(curve, group, point)
-    points.linear_combination(group, [point[0]], [1])
+    points.first_outside_subgroup(curve, group, _generator(group))
+
+
+def _combination(group: Group, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.curve.points import linear_combination
+
+    linear_combination(group, [_generator(group)[0]], [1])
 
 
 def _miller_loop(pool: Pool, curve: Curve) -> None:
@@ -233,14 +288,13 @@ def _research_setup(pool: Pool, curve: Curve) -> None:
     key_coefficients(circuit)
 
 
-def _multiples(group: Group, pool: Pool, curve: Curve) -> None:
+def _multiples(vectors: bool, group: Group, pool: Pool, curve: Curve) -> None:
     from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES, Multiples
 
-    for n in (1, VECTOR_MULTIPLES):
-        Multiples(pool, group, n).of(arrays.from_ints([1], 4))
+    Multiples(pool, group, VECTOR_MULTIPLES if vectors else 1).of(arrays.from_ints([1], 4))
 
 
-def _memberships(group: Group, pool: Pool, curve: Curve) -> None:
+def _outside(group: Group, pool: Pool, curve: Curve) -> None:
     from snarkcuda.cpu.subgroup_vector import first_outside_subgroup
 
     first_outside_subgroup(curve, group, _generator(group), 0, 1)
@@ -250,8 +304,10 @@ def _columns(group: Group, pool: Pool, curve: Curve) -> None:
     from snarkcuda.circuits.columns import by_column
     from snarkcuda.cpu.affine import differences, leave_montgomery
     from snarkcuda.cpu.sparse_sums import Summand, column_sums
+    from snarkcuda.groth16.coefficients import key_coefficients
 
     x, point = _square(curve).a, _generator(group)
     column_sums(pool, group, 3, [Summand(by_column(x, 3), x.values, point)], long=0)
     if group == curve.g1:
         leave_montgomery(pool, curve.fq, differences(pool, group, point, point))
+        key_coefficients(_square(curve))

@@ -22,7 +22,8 @@ DONE = "done"
 
 def work() -> None:
     """Until stdin ends: if the parent dies, after the part under way."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends us
+    for number in (signal.SIGINT, signal.SIGHUP):  # the terminal's: the parent's, which ends us
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     jit.logger.setLevel(logging.DEBUG)
     jit.logger.addHandler(logging.StreamHandler(sys.stdout))

@@ -20,5 +20,5 @@ def test_sizes(text: str, size: int) -> None:
     "text", ["", "0", "500", "0M", "-1M", "1.5G", "G", "12 G", "1P", "٣M", "9" * 13]
 )
 def test_not_sizes(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="write 500M or 12G"):
+    with pytest.raises(click.BadParameter, match="no size above zero: write 500M or 12G"):
         ByteSize().convert(text, None, None)

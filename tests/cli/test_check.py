@@ -74,7 +74,7 @@ def test_each_kind_and_pair(run, files, case):
             assert done.returncode == 0, done.stderr
             record = json.loads(done.stdout)
             assert sorted(record["files"].values()) == sorted(map(str, pair))
-            assert record["curve"] == ("bn128" if case.startswith("bn") else "bls12381")
+            assert record["curve"] == ("bn254" if case.startswith("bn") else "bls12_381")
             assert record["warnings"] == record["notes"] == []
             for path in pair:
                 assert str(path) in done.stderr

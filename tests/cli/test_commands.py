@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_prove_json_and_quiet(run, vectors):
     assert record["checked"] is True
     assert record["zero_knowledge"] is True
     assert record["device"] == "cpu (1 threads)"
-    assert record["curve"] == "bn128"
+    assert record["curve"] == "bn254"
     names = [stage["name"] for stage in record["stages"]]
     assert names[0] == "read key"
     assert names[-1] == "write"
@@ -118,7 +119,7 @@ def test_info_tells_every_kind(run, vectors, name, kind):
     assert record["kind"] == kind
     assert record["warnings"] == []
     if kind not in ("public",):
-        assert record["curve"] == "bls12381"
+        assert record["curve"] == "bls12_381"
     human = run("info", path)
     assert human.returncode == 0
     assert human.stdout.startswith(f"{path}: {kind}")
@@ -135,6 +136,44 @@ def test_cache_info_and_clear(run, tmp_path, monkeypatch):
     assert json.loads(run("cache", "info", "--json").stdout)["kernels"] == 1
     assert run("cache", "clear").stdout.startswith("1 kernels deleted")
     assert [p.name for p in directory.iterdir()] == ["other"]
+
+
+def test_cache_of_keys_info_and_prune(run, vectors, tmp_path, monkeypatch):
+    """Old entries go, from both caches; what was used since, and what is not ours, stays."""
+    case, kernels, keys = vectors / "bn_mul2", tmp_path / "kernels", tmp_path / "keys"
+    files = (case / "circuit.zkey", case / "witness.wtns", "proof.json", "public.json")
+    assert run("prove", *files, "--key-cache", "keys").returncode == 0
+    monkeypatch.setenv("SNARKCUDA_CACHE_DIR", str(kernels))
+    (key,) = keys.iterdir()
+    record = json.loads(run("cache", "info", "--key-cache", "keys", "--json").stdout)["key_cache"]
+    (told,) = record.pop("keys")
+    assert record == {"directory": "keys", "problem": None}
+    assert (told["name"], told["bytes"]) == (key.name, key.stat().st_size)
+    assert f"{key.name}  {told['bytes']} bytes, last used 0.0 days ago" in (
+        run("cache", "info", env={**os.environ, "SNARKCUDA_KEY_CACHE": "keys"}).stdout
+    )
+    old = time.time() - 31 * 86_400
+    abandoned = keys / f".{'0' * 16}.key.tmp"
+    for path in (kernels / "old.kernel", kernels / "old.warm", keys / "mine", abandoned):
+        path.touch()
+    for path in (*kernels.iterdir(), *keys.iterdir()):
+        os.utime(path, (old, old))
+    (kernels / "new.kernel").touch()
+    assert run("cache", "prune", "--older-than", "32d", "--key-cache", "keys").stdout == (
+        "0 kernels and 0 keys deleted, 0 bytes\n"
+    )
+    assert not abandoned.exists()
+    pruned = run("cache", "prune", "--json")
+    assert json.loads(pruned.stdout) == {"kernels": 1, "keys": 0, "bytes": 0}
+    assert [path.name for path in kernels.iterdir()] == ["new.kernel"]
+    pruned = run("cache", "prune", "--key-cache", "keys", "--json")
+    assert json.loads(pruned.stdout) == {"kernels": 0, "keys": 1, "bytes": told["bytes"]}
+    assert [path.name for path in keys.iterdir()] == ["mine"]
+    keys.chmod(0o770)
+    assert run("cache", "prune", "--key-cache", "keys").returncode == 2
+    assert (
+        "problem: the key cache keys is not" in run("cache", "info", "--key-cache", "keys").stdout
+    )
 
 
 def test_cache_that_others_can_write_is_refused(run, tmp_path, monkeypatch):
@@ -209,7 +248,7 @@ def test_key_cache_and_memory(run, vectors, tmp_path):
     assert ["check key points" in names for names in stages] == [True, False, True]
     done = run("prove", *files, "4.json", "public.json", "--memory", "lots")
     assert done.returncode == 2
-    assert "'lots' is no size: write 500M or 12G" in done.stderr
+    assert "'lots' is no size above zero: write 500M or 12G" in done.stderr
 
 
 def test_a_key_cache_that_cannot_be_kept_is_a_warning(run, vectors, tmp_path):

@@ -50,6 +50,14 @@ def existing_outputs(tmp_path):
         (["{key}", "{bls}", "proof.json", "public.json"], ["bls12_381", "bn254"]),
         (["{key}", "{witness}", "proof.json"], ["Missing argument"]),
         (["{key}", "{witness}", "proof.json", "public.json", "--threads", "0"], ["--threads"]),
+        (
+            ["{key}", "{witness}", "proof.json", "public.json", "--memory", "0"],
+            ["--memory", "'0' is no size above zero: write 500M"],
+        ),
+        (
+            ["{key}", "{witness}", "proof.json", "public.json", "--key-cache", ""],
+            ["--key-cache", "'' names no directory"],
+        ),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])

@@ -30,7 +30,7 @@ def test_files_and_record(run, tmp_path, kind, curve):
         assert first_unsatisfied(pool, r1cs, witness) is None
     record = json.loads(done.stdout)
     assert (record["kind"], record["seed"]) == (kind, "snarkcuda")
-    assert record["curve"] == r1cs.curve.file_name
+    assert record["curve"] == r1cs.curve.name
     assert (record["circuit"], record["witness"]) == FILES
     assert (record["constraints"], record["wires"]) == (500, r1cs.n_wires)
     assert (record["public"], record["domain"]) == (1, 512)

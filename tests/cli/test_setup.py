@@ -24,7 +24,7 @@ def test_from_powers_of_tau(run, tmp_path) -> None:
     assert record["circuit_hash"] in done.stderr
     sizes = ("constraints", "wires", "public", "domain", "coefficients")
     assert [record[name] for name in sizes] == [1, 4, 2, 4, 5]
-    assert (record["curve"], record["research"], record["key"]) == ("bn128", False, "key.zkey")
+    assert (record["curve"], record["research"], record["key"]) == ("bn254", False, "key.zkey")
     assert {"circuit hash", "A query (G1)", "write"} <= {s["name"] for s in record["stages"]}
     assert any("nobody has contributed" in warning for warning in record["warnings"])
     assert done.stderr.count("WARNING") == len(record["warnings"]) == 1

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM at every stage of `snarkcuda prove`: it ends, and leaves nothing behind.
+"""SIGHUP, SIGINT and SIGTERM at each stage of `snarkcuda prove`: it ends and leaves nothing behind.
 
 The signal is sent when the stage's line appears on stderr: by the process to itself, so that the
 stage cannot be over before it arrives; and, at any moment, by another process.
@@ -15,19 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from snarkcuda import read_proof, read_public, read_verifying_key, verify
+from snarkcuda import jit, read_proof, read_public, read_verifying_key, verify
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT
 
 ROOT = Path(__file__).parents[2]
 CASE = Path(__file__).parents[1] / "vectors" / "bn_poseidon2"
 FILES = [str(CASE / "circuit.zkey"), str(CASE / "witness.wtns"), "proof.json", "public.json"]
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 KEPT = b"bytes of an older run"
 
 AT_STAGE = """
-import os, sys
+import os, signal, sys
 from snarkcuda.cli import main, report
 
-stage, number, *arguments = sys.argv[1:]
+stage, number, hangup, *arguments = sys.argv[1:]
+signal.signal(signal.SIGHUP, signal.Handlers[hangup])
 show = report.Progress.__call__
 
 def show_and_signal(self, name):
@@ -40,7 +42,7 @@ main.main(["prove", *arguments])
 """
 
 
-def prove_process(folder: Path, *prefix: str) -> subprocess.Popen[str]:
+def prove_process(folder: Path, *prefix: str, **environment: str) -> subprocess.Popen[str]:
     """`snarkcuda prove` in a folder that holds older outputs."""
     folder.mkdir()
     for name in FILES[2:]:
@@ -48,7 +50,7 @@ def prove_process(folder: Path, *prefix: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *prefix, *FILES],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -82,13 +84,13 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turn", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2))])
 def test_at_every_stage(stages: list[str], turn: int, tmp_path: Path) -> None:
-    """The signals in turn, stage by stage: 130 or 143, older outputs whole, no other file."""
+    """The signals in turn, stage by stage: 129, 130 or 143, older outputs whole, no other file."""
 
     def interrupted(i: int) -> None:
-        number, folder = SIGNALS[(i + turn) % 2], tmp_path / str(i)
-        process = prove_process(folder, "-c", AT_STAGE, stages[i], str(int(number)))
+        number, folder = SIGNALS[(i + turn) % 3], tmp_path / str(i)
+        process = prove_process(folder, "-c", AT_STAGE, stages[i], str(int(number)), "SIG_DFL")
         _, words = process.communicate(timeout=60)
         assert process.returncode == 128 + number, (stages[i], words)
         assert f"  {stages[i]} …" in words
@@ -98,6 +100,28 @@ def test_at_every_stage(stages: list[str], turn: int, tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(2) as processes:
         assert len(list(processes.map(interrupted, range(len(stages))))) > 15
+
+
+def test_nohup(tmp_path: Path) -> None:
+    """Where SIGHUP is ignored from the start, it ends nothing."""
+    folder = tmp_path / "proof"
+    arguments = "-c", AT_STAGE, "self-check", str(int(signal.SIGHUP)), "SIG_IGN"
+    process = prove_process(folder, *arguments)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert is_complete(folder)
+
+
+def test_first_proof_while_it_compiles(tmp_path: Path) -> None:
+    """That nothing was written is half of the truth."""
+    stage = "compile kernels, this once, in 2 processes"
+    folder = tmp_path / "proof"
+    arguments = "-c", AT_STAGE, stage, str(int(signal.SIGINT)), "SIG_DFL", "--threads", "2"
+    process = prove_process(folder, *arguments, **{jit.CACHE_VARIABLE: str(tmp_path / "kernels")})
+    words = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert words.endswith(f"snarkcuda: interrupted; no file was written; {KERNELS_ARE_KEPT}\n")
+    assert is_untouched(folder)
 
 
 @pytest.mark.parametrize("stage", ["quotient (6 NTTs)", "self-check", "write"])

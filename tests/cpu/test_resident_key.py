@@ -214,12 +214,29 @@ def test_what_a_killed_run_left_behind(key: Path, tmp_path: Path) -> None:
     """It goes once it is old; what another run may be writing stays."""
     folder = tmp_path / "cache"
     folder.mkdir(mode=0o700)
-    for name, age in ((".old.key.tmp", 7200), (".new.key.tmp", 60), ("other.tmp", 7200)):
+    old, new = f".{'0' * 16}.key.tmp", f".{'1' * 16}.key.tmp"
+    others = ".mine.key.tmp", "other.tmp"
+    for name, age in ((old, 7200), (new, 60), *((name, 7200) for name in others)):
         (folder / name).touch()
         os.utime(folder / name, (time.time() - age,) * 2)
     prove(key, folder)
     names = {path.name for path in folder.iterdir() if path.suffix == ".tmp"}
-    assert names == {".new.key.tmp", "other.tmp"}
+    assert names == {new, *others}
+
+
+def test_a_use_is_told_by_the_time_of_the_file(key: Path, tmp_path: Path) -> None:
+    """By which `cache prune` goes."""
+    folder = tmp_path / "cache"
+    prove(key, folder)
+    path = only_file(folder)
+    os.utime(path, (1e9, 1e9))
+    began = time.time()
+    assert prove(key, folder)[1]
+    assert path.stat().st_mtime >= began - 1  # clocks of files are coarse
+    os.utime(path, (1e9, 1e9))
+    other = key_of(tmp_path, BLS12_381)
+    assert not prove(other, folder, BLS12_381)[1]
+    assert path.stat().st_mtime == 1e9  # no use of this one
 
 
 PROVE = """

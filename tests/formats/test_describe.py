@@ -48,7 +48,7 @@ def test_kind_and_description(case: str, tmp_path: Path) -> None:
     assert public == told["verification_key"]["public"]
     assert key["domain"] // 2 <= key["rows"] - 1 < key["domain"]
     curves = {told[kind]["curve"] for kind in KINDS.values() if kind != "public"}
-    assert curves == {"bn128" if case.startswith("bn_") else "bls12381"}
+    assert curves == {"bn254" if case.startswith("bn_") else "bls12_381"}
     fresh = {"bn_mul2_fresh", "bls_mul2_fresh", "bn_poseidon2_O1"}
     for kind in ("zkey", "verification_key"):
         assert bool(told[kind]["warnings"]) == (case in fresh)
@@ -92,7 +92,7 @@ def test_ptau(tmp_path: Path) -> None:
     path.write_bytes(b"ptau" + struct.pack("<IIIQ", 1, 1, 1, len(header)) + header)
     assert describe(path) == {
         "kind": "ptau",
-        "curve": "bls12381",
+        "curve": "bls12_381",
         "power": 10,
         "ceremony_power": 12,
         "prepared_for_phase_2": False,

@@ -188,9 +188,9 @@ def test_domains() -> None:
 
 def test_roots_of_unity() -> None:
     rows = {name: (int(s), int(root)) for name, s, root in table(chapter("The quotient"), "curve")}
-    assert set(rows) == {curve.file_name for curve in CURVES}
+    assert set(rows) == {curve.name for curve in CURVES}
     for curve in CURVES:
-        (s, root), r = rows[curve.file_name], curve.fr.modulus
+        (s, root), r = rows[curve.name], curve.fr.modulus
         assert root == pow(5, (r - 1) >> s, r) == curve.fr.root_of_unity(s)
         assert s == curve.fr.two_adicity and pow(root, 1 << (s - 1), r) == r - 1
 
@@ -256,7 +256,7 @@ def test_key_cache(tmp_path: Path) -> None:
 def test_power_of_the_pairing(curve: Curve) -> None:
     """snarkjs's vk_alphabeta_12 is our pairing to the power that the page states."""
     rows = {name: (int(t), power) for name, t, power in table(chapter("JSON"), "curve")}
-    t, formula = rows[curve.file_name]
+    t, formula = rows[curve.name]
     assert t == curve.seed
     case = "bn_mul2" if curve == BN254 else "bls_mul2"
     file = VECTORS / case / "verification_key.json"

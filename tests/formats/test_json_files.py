@@ -88,7 +88,7 @@ def test_curve_names(curve: Curve, tmp_path: Path) -> None:
             assert read_verifying_key(key, expected).curve is curve
         assert json.loads(proof_to_json(read_proof(proof)))["curve"] == curve.file_name
         if name is not None:
-            pattern = f"{curve.file_name}.*{other.file_name}"
+            pattern = f"{curve.name}.*{other.name}"
             with pytest.raises(MismatchError, match=pattern):
                 read_proof(proof, other)
             with pytest.raises(MismatchError, match=pattern):

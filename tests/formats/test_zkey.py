@@ -149,8 +149,8 @@ def patch(data: bytes, at: int, value: bytes) -> bytes:
     [
         (1, 0, b"\3\0\0\0", ["protocol 3", "Groth16"]),
         (2, 0, b"\x21\0\0\0", ["section 2 (header)", "33 bytes"]),
-        (2, 4, b"\0", ["primes", "bn128, bls12381"]),
-        (2, 40, b"\3", ["primes", "bn128, bls12381"]),
+        (2, 4, b"\0", ["primes", "bn254, bls12_381"]),
+        (2, 40, b"\3", ["primes", "bn254, bls12_381"]),
         (2, 72, b"\0\0\0\0", ["2 public", "0 wires"]),
         (2, 76, b"\4\0\0\0", ["4 public", "4 wires"]),
         (2, 80, b"\6\0\0\0", ["domain size 6"]),

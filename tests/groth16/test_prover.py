@@ -150,8 +150,21 @@ def test_number_of_threads_does_not_change_the_proof(curve: Curve) -> None:
         warnings.simplefilter("ignore", NotZeroKnowledgeWarning)
         proofs = [prove(keys.key, witness, threads=n, seed=b"s").proof for n in (1, 2, 7, 40)]
     assert all(same(proofs[0], proof) for proof in proofs[1:])
-    with pytest.raises(ValueError, match="threads must be at least 1"):
-        Prover(keys.key, threads=0)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"threads": 0}, "threads must be at least 1, not 0"),
+        ({"memory": 0}, "memory must be at least 1 byte, or None, not 0"),
+        ({"memory": -1}, "memory must be at least 1 byte, or None, not -1"),
+        ({"key_cache": ""}, "key_cache must name a directory, or be None, not ''"),
+    ],
+)
+def test_arguments_without_a_meaning(arguments: dict[str, Any], words: str) -> None:
+    """Refused before the key, which is not there, is looked for."""
+    with pytest.raises(ValueError, match=words):
+        Prover("no.zkey", **arguments)
 
 
 @curves

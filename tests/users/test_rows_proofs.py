@@ -365,7 +365,7 @@ def test_row_44_both_curves_and_never_mixed(mul: Case, cli: Cli, tmp_path: Path)
     files = (mul / "verification_key.json", mul / "public.json", folder / "proof.json")
     ended = cli("verify", *files)
     assert ended.code == 2
-    assert mul.vk.curve.file_name in ended.stderr and other.file_name in ended.stderr
+    assert mul.vk.curve.name in ended.stderr and other.name in ended.stderr
 
 
 def test_row_54_every_low_digit_is_kept(mul: Case, tmp_path: Path) -> None:

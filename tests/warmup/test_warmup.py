@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,22 @@ import pytest
 
 from snarkcuda import DeviceError, jit
 from snarkcuda.cli import first_run
+from snarkcuda.cli.main import cli
 from snarkcuda.cli.report import Progress
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT
 from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
 from snarkcuda.warmup import processes, records
-from snarkcuda.warmup.parts import Part, part_named, parts_of_everything, parts_of_pairing
+from snarkcuda.warmup.parts import (
+    Part,
+    part_named,
+    parts_of_everything,
+    parts_of_key_check,
+    parts_of_pairing,
+    parts_of_proof,
+    parts_of_setup,
+    parts_of_verification,
+)
 from snarkcuda.warmup.processes import compile_parts
 from tests.field.values import named
 
@@ -80,6 +93,48 @@ def test_parts_are_all_that_commands_need(curve: Curve, tmp_path: Path) -> None:
     assert touched <= warmed
 
 
+OF_A_COMMAND = {
+    "verify case/verification_key.json case/public.json case/proof.json": parts_of_verification(
+        BN254
+    ),
+    "setup case/circuit.r1cs key.zkey --research": parts_of_setup(BN254, True, vectors=False),
+    "setup case/circuit.r1cs case.ptau key.zkey": parts_of_setup(BN254, False, vectors=False),
+    "check case/circuit.zkey --again": parts_of_key_check(BN254, vectors=False),
+    "check case/circuit.zkey case/witness.wtns": (
+        parts_of_proof(BN254, vectors=False) + parts_of_pairing(BN254)
+    ),
+}
+PROVE = "prove case/circuit.zkey case/witness.wtns p.json s.json"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Where the files of these commands are: `check` writes beside the key."""
+    shutil.copytree(VECTORS / "bn_mul2", tmp_path / "case")
+    shutil.copy(VECTORS / "pot3_bn128.ptau", tmp_path / "case.ptau")
+    return tmp_path
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("command, parts", OF_A_COMMAND.items())
+def test_parts_of_a_command_are_all_that_it_needs(
+    command: str, parts: list[Part], files: Path
+) -> None:
+    """After them a first run has nothing left to compile in one process."""
+    done = compile_parts(parts, jobs=2)
+    warmed = frozenset[str]().union(*(part.compiled | part.loaded for part in done))
+    told = subprocess.run(
+        [sys.executable, "-c", TELL, "info case/circuit.r1cs", command],
+        cwd=files,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
+    assert touched and touched <= warmed
+
+
 def test_every_part_has_a_name_of_its_own() -> None:
     parts = [part for curve in CURVES for part in parts_of_everything(curve)]
     assert len({str(part) for part in parts}) == len(parts)
@@ -129,7 +184,8 @@ def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     words = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert "interrupted" in words and "Traceback" not in words
+    assert words.endswith(f"snarkcuda: interrupted; {KERNELS_ARE_KEPT}\n")
+    assert "Traceback" not in words
     assert not list(tmp_path.glob("*.tmp"))
 
 
@@ -189,6 +245,20 @@ def test_interrupt_while_processes_hang(
     assert all(process.returncode is not None for process in started)
 
 
+def test_signals_of_the_terminal_are_the_parent_s() -> None:
+    """They come to every process of its group; a worker goes on until its parent ends it."""
+    worker, (part, _) = processes._Worker(), parts_of_pairing(BN254)
+    try:
+        worker.compile(part)  # the handlers are in place
+        for number in (signal.SIGHUP, signal.SIGINT):
+            worker._process.send_signal(number)
+        assert worker.compile(part).compiled == frozenset()
+    finally:
+        worker.ask_to_end()
+        worker.end(time.monotonic() + 10)
+    assert worker._process.returncode == 128 + signal.SIGTERM
+
+
 # --- first runs -------------------------------------------------------------------------------
 
 
@@ -225,6 +295,42 @@ def test_several_missing_parts_are_compiled(compiled: list[Part]) -> None:
     records.remember(parts[:1])
     assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts[1:]
     assert compiled == parts
+
+
+class Compiling(Exception):
+    """Instead of it."""
+
+
+@pytest.mark.parametrize(
+    "command, parts",
+    [
+        *OF_A_COMMAND.items(),
+        (PROVE, parts_of_proof(BN254, vectors=False) + parts_of_pairing(BN254)),
+        (f"{PROVE} --check-key", parts_of_key_check(BN254, vectors=False)),
+    ],
+)
+def test_first_runs_of_commands(
+    command: str,
+    parts: list[Part],
+    compiled: list[Part],
+    monkeypatch: pytest.MonkeyPatch,
+    files: Path,
+) -> None:
+    """Each has the parts that it needs compiled before it runs a kernel, by --threads processes."""
+
+    def stop(parts: list[Part], jobs: int, report: object) -> None:
+        raise Compiling(parts, jobs)
+
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(first_run, "compile_parts", stop)
+    limits: list[int | None] = []
+    monkeypatch.setattr(first_run, "default_jobs", lambda limit: limits.append(limit) or 3)
+    words = command.split()
+    threads = [] if words[0] == "verify" else ["--threads", "3"]
+    with pytest.raises(Compiling) as stopped:
+        cli.main([*words, *threads, "-q"], standalone_mode=False)
+    assert stopped.value.args == (parts, 3)
+    assert limits == ([3] if threads else [None])
 
 
 def test_a_proof_goes_on_if_a_process_dies(
