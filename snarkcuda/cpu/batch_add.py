@@ -44,7 +44,10 @@ from snarkcuda.field.vector_type import LANES
 from snarkcuda.field.words import is_zero, one_like, select, sqr, zero_like
 from snarkcuda.jit import formula
 
-BATCH = 1024  # pairs that share an inversion: scratch of 250 kB (G1, 254 bits) stays in the cache
+BATCH = (
+    2048  # pairs that share an inversion, or fewer where their scratch would not stay in a cache
+)
+SCRATCH = 1 << 20  # bytes, at most
 AHEAD = 4 * LANES  # pairs asked for before they are read: a miss takes as long as some additions
 _PARTS = 6  # vectors kept a pair between the passes
 
@@ -53,9 +56,17 @@ _PARTS = 6  # vectors kept a pair between the passes
 def batch_memory(F: Any) -> Any:
     """What `add_pairs` keeps between its passes: allocated once, for any number of batches."""
     n = BATCH // lane_count(F)
+    while 8 * _PARTS * limb_words(F) * n > SCRATCH:
+        n //= 2
     scratch = np.empty(_PARTS * n * limb_words(F), dtype=np.uint64)
     special = np.empty((n, 3), dtype=np.uint64)
     return scratch, special
+
+
+@formula
+def batch_size(F: Any, memory: Any) -> int:
+    """How many pairs `add_pairs` takes at most: a power of two."""
+    return len(memory[1]) * lane_count(F)
 
 
 @formula
@@ -70,7 +81,7 @@ def add_pairs(
             multiple of the lanes are read too, and their sums written; and AHEAD more are looked
             at, which may name anything.
         first: a multiple of the lanes.
-        count: at most BATCH.
+        count: at most `batch_size`.
         target: address of packed rows, none of them read by these pairs.
         row: the first row to write.
         memory: of `batch_memory`.

@@ -1,14 +1,16 @@
 """Buckets of affine points summed by pairwise trees: every round is one batch of independent pairs.
 
-    entries, by bucket     a b c d e │ f g │ h
-    round 1                a+b  c+d  e │ f+g │ (h is done)
-    round 2                ab+cd  e │ (fg is done)
-    round 3                abcd+e   │            …
+    entries, by bucket     a b │ c d    f g          e waits, h is the sum of its bucket
+    round 1                a+b  c+d                  f+g is a sum
+    round 2                ab+cd  e
+    round 3                abcd+e                    is a sum
 
-Entries are addresses, so that one left over (e) is carried on without being copied. A group of
-buckets is taken at a time: its sums are rows written one after another that stay in the cache. A
-bucket larger than a group is summed in pieces, the sum so far being an entry of the next piece.
-Buckets of any size and points of any kind are exact (`batch_add`). Source: as `batch_add`.
+Entries are addresses, laid out so that each two neighbours are a pair: of a bucket with an odd
+number of them the last one waits for the next round. So nothing is moved but an address for each
+sum, and no point is copied before its bucket's sum is known. A group of buckets is taken at a time:
+its sums are rows written one after another that stay in the cache. A bucket larger than a group is
+summed in pieces, the sum so far being an entry of the next piece. Buckets of any size and points of
+any kind are exact (`batch_add`). Source: as `batch_add`.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.cpu.batch_add import AHEAD, BATCH, add_pairs, batch_memory
+from snarkcuda.cpu.batch_add import AHEAD, add_pairs, batch_memory, batch_size
 from snarkcuda.cpu.pool import stopped
 from snarkcuda.field.vector_memory import word_count
 from snarkcuda.field.vector_rows import (
@@ -31,18 +33,17 @@ from snarkcuda.field.vector_type import LANES
 from snarkcuda.jit import formula
 
 GROUP = 1 << 13  # entries of a group: as many rows of 64 bytes are 512 kB
+_PAIRS, _ODD, _WAITING, _TARGET = range(4)  # of a bucket: counts, and addresses
 
 
 @formula
 def tree_memory(F: Any) -> Any:
     """What `sum_buckets` works in: allocated once, for any number of calls."""
-    entries = np.empty(GROUP + 1, dtype=np.int64)
-    begins = np.empty(GROUP + 2, dtype=np.int64)
-    which = np.empty(GROUP + 1, dtype=np.int64)
     pairs = np.zeros(GROUP + 2 * (LANES + AHEAD + LANES), dtype=np.int64)
+    buckets = np.empty((GROUP + 1, 4), dtype=np.int64)
     done = np.empty((2, GROUP + LANES), dtype=np.int64)
     rows = np.empty((GROUP + LANES) * 16 * word_count(F) + LINE, dtype=np.uint8)
-    return entries, begins, which, pairs, done, rows, batch_memory(F)
+    return pairs, buckets, done, rows, batch_memory(F)
 
 
 @formula
@@ -57,8 +58,9 @@ def add_all_pairs(F: Any, pairs: Any, n: int, target: int, row: int, memory: Any
     for i in range(n, (n + LANES - 1) // LANES * LANES):
         pairs[2 * i] = pairs[2 * n - 2]
         pairs[2 * i + 1] = pairs[2 * n - 1]
-    for first in range(0, n, BATCH):
-        count = min(BATCH, n - first)
+    batch = batch_size(F, memory)
+    for first in range(0, n, batch):
+        count = min(batch, n - first)
         add_pairs(F, pairs, first, count, target, row + first, memory)
 
 
@@ -71,6 +73,66 @@ def _copy_points(F: Any, done: Any, n: int) -> None:
     for at in range(0, n, lane_count(F)):
         x, y = gather_points(F, done[0], at, 1)
         scatter_points(F, done[1], at, x, y)
+
+
+@formula
+def _settle(
+    pairs: Any, at: int, n: int, target: int, buckets: Any, k: int, done: Any, m: int
+) -> Any:
+    """n ≥ 1 entries of a bucket stand at `at`: see to what they become, without a branch.
+
+    Returns:
+        where entries of the next bucket go: over the one that waits; the next of `buckets`: the
+        same k if this one has no pair; and the next of `done`.
+    """
+    last = pairs[at + n - 1]
+    buckets[k, _PAIRS], buckets[k, _ODD] = n >> 1, n & 1
+    buckets[k, _WAITING], buckets[k, _TARGET] = last, target
+    done[0, m], done[1, m] = last, target
+    return at + (n & -2), k + (n > 1), m + (n == 1)
+
+
+@formula
+def _sum_group(F: Any, n_entries: int, n_buckets: int, n_done: int, memory: Any) -> None:
+    """The sums of a group's buckets, to their targets."""
+    pairs, buckets, done, rows_memory, batch = memory
+    rows, row_bytes, row = aligned_address(rows_memory), 16 * word_count(F), 0
+    while n_buckets > 0:
+        add_all_pairs(F, pairs, n_entries >> 1, rows, row, batch)
+        n_entries, k = 0, 0
+        for b in range(n_buckets):
+            n, target = buckets[b, _PAIRS], buckets[b, _TARGET]
+            for i in range(n):
+                pairs[n_entries + i] = rows + (row + i) * row_bytes
+            pairs[n_entries + n] = buckets[b, _WAITING]
+            row += n
+            n += buckets[b, _ODD]
+            n_entries, k, n_done = _settle(pairs, n_entries, n, target, buckets, k, done, n_done)
+        n_buckets = k
+    if n_done > 0:
+        _copy_points(F, done, n_done)
+
+
+@formula
+def _write_entries(
+    pairs: Any, n: int, codes: Any, start: int, stop: int, first: int, infinite: Any, points: int,
+    row_bytes: int,
+) -> int:  # fmt: skip
+    """The addresses of entries start … stop − 1, from pairs[n] on; returns the end of those kept.
+
+    Each is written, and the next one goes over it if it is left out: a branch would be guessed.
+    """
+    place = np.uint64(n)  # no index here is negative, which numba would ask of each
+    for i in range(np.uint64(start), np.uint64(stop)):
+        code = np.int64(codes[i]) - 2 * first
+        kept = np.uint64(code >= 0)
+        if len(infinite) > 0 and kept:
+            index = np.uint64(code) >> np.uint64(1)
+            kept = ~(np.uint64(infinite[index >> np.uint64(3)]) >> (index & np.uint64(7)))
+            kept &= np.uint64(1)
+        pairs[place] = points + (code >> 1) * row_bytes + (code & 1)
+        place += kept
+    return np.int64(place)
 
 
 @formula
@@ -93,66 +155,27 @@ def sum_buckets(
         sums: address of packed rows; those of empty buckets are left as they are: zero them.
         memory: of `tree_memory`.
     """
-    entries, begins, which, pairs, done, rows_memory, batch = memory
-    row_bytes, n_marks = 16 * word_count(F), len(infinite)
-    rows = aligned_address(rows_memory)
+    pairs, buckets, done = memory[0], memory[1], memory[2]
+    row_bytes = 16 * word_count(F)
     bucket, position, goes_on = low, starts[low], False
     while bucket < high and not stopped(tasks):
         # Fill a group: whole buckets, and a piece of the last one if it is too large.
-        n, n_buckets, joins = 0, 0, goes_on
-        goes_on = False
-        while bucket < high and n < GROUP:
-            end = starts[bucket + 1]
-            begins[n_buckets] = n
-            if joins:  # what earlier groups left of this bucket
-                entries[n] = sums + (bucket - low) * row_bytes
+        n, n_buckets, n_done, room = 0, 0, 0, GROUP
+        while bucket < high and room > 0:
+            end, target, begin = starts[bucket + 1], sums + (bucket - low) * row_bytes, n
+            if goes_on:  # what earlier groups left of this bucket
+                pairs[n] = target
                 n += 1
-                joins = False
-            while position < end and n < GROUP:
-                code = np.int64(codes[position]) - 2 * first
-                position += 1
-                if code < 0:
-                    continue
-                if n_marks > 0 and (infinite[code >> 4] >> ((code >> 1) & 7)) & 1:
-                    continue
-                entries[n] = points + (code >> 1) * row_bytes + (code & 1)
-                n += 1
-            if n > begins[n_buckets]:
-                which[n_buckets] = bucket - low
-                n_buckets += 1
-            if position < end:
-                goes_on = True
-                break
-            bucket += 1
-        begins[n_buckets] = n
-        n_rows, n_done = 0, 0
-        while n_buckets > 0:
-            n_pairs, kept, n = 0, 0, 0
-            begin = begins[0]
-            for k in range(n_buckets):
-                end = begins[k + 1]
-                if end - begin == 1:
-                    done[0, n_done] = entries[begin]
-                    done[1, n_done] = sums + which[k] * row_bytes
-                    n_done += 1
-                else:
-                    begins[kept] = n
-                    for i in range(begin, end - 1, 2):
-                        pairs[2 * n_pairs] = entries[i]
-                        pairs[2 * n_pairs + 1] = entries[i + 1]
-                        entries[n] = rows + (n_rows + n_pairs) * row_bytes
-                        n_pairs += 1
-                        n += 1
-                    if (end - begin) & 1:
-                        entries[n] = entries[end - 1]
-                        n += 1
-                    which[kept] = which[k]
-                    kept += 1
-                begin = end
-            begins[kept] = n
-            if n_pairs > 0:
-                add_all_pairs(F, pairs, n_pairs, rows, n_rows, batch)
-            n_rows += n_pairs
-            n_buckets = kept
-        if n_done > 0:
-            _copy_points(F, done, n_done)
+                goes_on = False
+            stop = min(end, position + room)
+            n = _write_entries(pairs, n, codes, position, stop, first, infinite, points, row_bytes)
+            room -= stop - position + 1
+            position = stop
+            if n > begin:
+                n, n_buckets, n_done = _settle(
+                    pairs, begin, n - begin, target, buckets, n_buckets, done, n_done
+                )
+            goes_on = position < end
+            if not goes_on:
+                bucket += 1
+        _sum_group(F, n, n_buckets, n_done, memory)

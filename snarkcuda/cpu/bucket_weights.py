@@ -58,7 +58,7 @@ def weigh_buckets(tasks: Any, F: Any, log_n: int, out: int, memory: Any, tree: A
             pairs[2 * i + 1] = left + row_bytes
             codes[n_codes] = np.uint32(2 * (level + 2 * i + 1))
             n_codes += 1
-        add_all_pairs(F, pairs, half, rows, level + n, tree[6])
+        add_all_pairs(F, pairs, half, rows, level + n, tree[4])
         level += n
         n = half
     starts[log_n] = n_codes
