@@ -1,4 +1,4 @@
-"""`Bundles(F)`: a few elements side by side, for processors without vectors of them.
+"""`Bundles(F)`: elements side by side, for processors without vectors of them.
 
 A kernel that is written for vectors takes `Bundles(F)` where it takes the field F, and the words of
 `vector`, `vector_memory` and `vector_rows` then work on COUNT elements as `Element` has them: each
@@ -36,7 +36,7 @@ from snarkcuda.field import vector, words
 from snarkcuda.field.element import ElementType, element_ir, field_key, register_word
 from snarkcuda.field.params import Field
 
-COUNT = 2
+COUNT = 2  # lanes: one waits for each product, four spill (docs/experiments.md)
 I64 = ir.IntType(64)
 Builder = Any
 
