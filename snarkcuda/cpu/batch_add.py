@@ -64,7 +64,7 @@ def batch_memory(F: Any) -> Any:
 
 
 @formula
-def batch_size(F: Any, memory: Any) -> int:
+def batch_size(F: Any, memory: Any) -> Any:
     """How many pairs `add_pairs` takes at most: a power of two."""
     return len(memory[1]) * lane_count(F)
 

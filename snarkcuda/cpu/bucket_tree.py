@@ -117,7 +117,7 @@ def _sum_group(F: Any, n_entries: int, n_buckets: int, n_done: int, memory: Any)
 def _write_entries(
     pairs: Any, n: int, codes: Any, start: int, stop: int, first: int, infinite: Any, points: int,
     row_bytes: int,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """The addresses of entries start … stop − 1, from pairs[n] on; returns the end of those kept.
 
     Each is written, and the next one goes over it if it is left out: a branch would be guessed.
