@@ -28,10 +28,10 @@ def kernels_of_key_check(
     threads: int | None, progress: Progress
 ) -> Callable[[ProvingKey], AbstractContextManager[None]]:
     """`kernels_of` the check of a key, for `read_checked_key`, which knows whether it is due."""
-    from snarkcuda.cpu.resident_key import uses_vectors  # `verify` does without its kernels
+    from snarkcuda.cpu.msm_once import on_vectors  # `verify` does without its kernels
 
     def around(key: ProvingKey) -> AbstractContextManager[None]:
-        return kernels_of(parts_of_key_check(key.curve, uses_vectors(key)), threads, progress)
+        return kernels_of(parts_of_key_check(key.curve, on_vectors(key.n_wires)), threads, progress)
 
     return around
 

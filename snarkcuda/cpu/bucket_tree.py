@@ -40,8 +40,10 @@ _PAIRS, _ODD, _WAITING, _TARGET = range(4)  # of a bucket: counts, and addresses
 def tree_memory(F: Any) -> Any:
     """What `sum_buckets` works in: allocated once, for any number of calls."""
     pairs = np.zeros(GROUP + 2 * (LANES + AHEAD + LANES), dtype=np.int64)
-    buckets = np.empty((GROUP + 1, 4), dtype=np.int64)
-    done = np.empty((2, GROUP + LANES), dtype=np.int64)
+    # A bucket takes its entries and one more of a group's GROUP places (`sum_buckets`): at most
+    # half as many have an entry, a third two of them, and a row after the last is written.
+    buckets = np.empty((GROUP // 2 + 2, 4), dtype=np.int64)
+    done = np.empty((2, GROUP // 2 + 2 + LANES), dtype=np.int64)
     rows = np.empty((GROUP + LANES) * 16 * word_count(F) + LINE, dtype=np.uint8)
     return pairs, buckets, done, rows, batch_memory(F)
 
@@ -145,7 +147,8 @@ def sum_buckets(
     Args:
         tasks: the pool's counter: if the work is stopped, the sums are left incomplete.
         F: field of the coordinates, or `Bundles` of it.
-        points: address of packed affine points, in the form that F asks for (`field/vector_rows`).
+        points: address of packed affine points, in the form that F asks for (`field/vector_rows`):
+            at most 2p for vectors, below p for bundles.
         codes: uint32, 2·i + sign, sorted by bucket.
         starts: int64, where each bucket begins in `codes`, and the end of the last.
         first: index of the point that stands first in `points`; entries below it are left out.

@@ -102,8 +102,9 @@ def sorted_digits(
         stop: ends the work early with `Cancelled`.
         window: bits of a digit, 1 … MAX_WINDOW; by default what is best for an MSM.
     """
-    # A small scalar, as most of a circuit's bits are, has a digit in one window only.
-    large = int(np.count_nonzero(scalars[:, -1]))
+    # A small scalar, as most of a circuit's bits are, has a digit in one window only. Small is what
+    # lacks the highest limb that others have, of at most 64 bits.
+    large = int(np.count_nonzero(scalars[:, (scalar_bits - 1) // 64]))
     window = window or window_bits(max(large, len(scalars) >> 6), scalar_bits)
     digits = signed_digits(pool, scalars, scalar_bits, window, stop)
     rows, n = digits.shape

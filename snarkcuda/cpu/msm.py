@@ -56,8 +56,9 @@ def msm(
     Args:
         pool: the threads to use.
         group: G1 or G2 of a curve.
-        points: packed affine points, one for each scalar, in vector form or Montgomery form; all
-            zero is infinity. At an odd address they are copied, as a sign is kept in the last bit.
+        points: packed affine points, one for each scalar, in vector form, or in Montgomery form
+            with coordinates below p; all zero is infinity. At an odd address they are copied, as
+            a sign is kept in the last bit.
         digits: the scalars.
         stop: ends the work early with `Cancelled`.
         vectors: the form of the points, and whether eight are added at a time (AVX-512 IFMA).

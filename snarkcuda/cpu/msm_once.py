@@ -21,6 +21,11 @@ from snarkcuda.field.vector_type import has_vectors
 VECTOR_TERMS = 1 << 13  # with fewer, loading the vector kernels takes longer than they save
 
 
+def on_vectors(n: int) -> bool:
+    """Whether `msm_once` sums n terms on vectors."""
+    return n >= VECTOR_TERMS and has_vectors()
+
+
 def msm_once(
     pool: Pool, scalars: U64Array, scalar_bits: int, queries: Sequence[tuple[Group, U64Array]]
 ) -> list[U64Array]:
@@ -35,7 +40,7 @@ def msm_once(
     Returns:
         for each query uint64 (2, limbs) or (2, 2, limbs): affine, Montgomery; infinity is all zero.
     """
-    vectors = len(scalars) >= VECTOR_TERMS and has_vectors()
+    vectors = on_vectors(len(scalars))
     digits, sums = sorted_digits(pool, scalars, scalar_bits), []
     for group, points in queries:
         packed = arrays.packed(points)

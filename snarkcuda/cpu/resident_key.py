@@ -172,13 +172,14 @@ def _queries(key: ProvingKey) -> Iterator[tuple[str, Group, str]]:
 
 def _checked(pool: Pool, query: Query, vectors: bool) -> Query:
     """The query on its curve, in vector form if asked."""
-    group, points = query.group, arrays.at_even_address(query.points)
+    group, points = query.group, query.points
     marks = np.zeros(mark_bytes(len(points) // point_bytes(group)), dtype=np.uint8)
     if vectors:
         out = arrays.aligned_bytes(len(points))
         bad = points_in_vector_form(pool, group, points, out, marks)
         points = arrays.packed(out)
     else:
+        points = arrays.at_even_address(points)
         rows = points.view(np.uint64).reshape(-1, *point_shape(group))
         bad = first_off_curve(pool, group, rows, marks)
     if bad is not None:

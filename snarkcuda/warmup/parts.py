@@ -116,13 +116,13 @@ def parts_of_pairing(curve: Curve) -> list[Part]:
 
 
 def parts_of_verification(curve: Curve) -> list[Part]:
-    """What `verify` runs."""
+    """What `verify` runs; not the sum over hundreds of public signals, which few circuits have."""
     *points, _combination_in_g2 = _points_alone(curve)
     return [*points, *parts_of_pairing(curve)]
 
 
 def parts_of_key_check(curve: Curve, vectors: bool) -> list[Part]:
-    """What `check KEY` runs, on a key of a size that is proved with on vectors or not."""
+    """What `check KEY` runs, on a key of a size that is summed on vectors (`msm_once`) or not."""
     many = _many_memberships(curve) if vectors else []
     return [*_points_alone(curve), *many, *_key_sums(curve, vectors), *parts_of_pairing(curve)]
 

@@ -7,6 +7,7 @@ where kernels are gone they are compiled when needed, and without a record they 
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,7 +19,7 @@ from snarkcuda.warmup.parts import Part
 
 
 def missing(parts: Iterable[Part]) -> list[Part]:
-    """Those that have no record."""
+    """Those that have no record; a record's time is that of its last use."""
     return [part for part in parts if not (path := _record(part)) or not _exists(path)]
 
 
@@ -36,6 +37,8 @@ def remember(parts: Iterable[Part]) -> None:
 
 
 def _exists(path: Path) -> bool:
+    with suppress(OSError):  # none, or not ours
+        os.utime(path)
     with suppress(OSError):  # a cache that we may not look into
         return path.exists()
     return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from typing import Any
@@ -38,7 +38,8 @@ from snarkcuda.field.vector_memory import word_count
 from snarkcuda.field.vector_rows import address_of
 from snarkcuda.field.vector_type import LANES, has_vectors
 from snarkcuda.jit import kernel
-from tests.three_paths import POINTS, SCALARS, Sum
+from tests.naive_groth16 import times_generator
+from tests.three_paths import POINTS, SCALARS, Sum, exponents, table
 
 GROUPS = [BN254.g1, BN254.g2, BLS12_381.g1, BLS12_381.g2]
 groups = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -136,6 +137,41 @@ def test_buckets_larger_than_a_group(group: Group, scalars: str, vectors: bool, 
     """A bucket of many groups' entries: its pieces join."""
     case = Sum(group.name, "any", scalars, 2 * GROUP + 4321)
     case.judge(case.outcome(pool, vectors))
+
+
+@pytest.mark.parametrize(
+    "scalars", [lambda i: 1, lambda i: 1 + (i >= GROUP - 1), lambda i: 1 + i // 2, lambda i: 1 + i]
+)
+@pytest.mark.parametrize(
+    "points",
+    [
+        lambda i, n, rng: rng.randrange(255),
+        lambda i, n, rng: rng.choice([0, 0, 0, rng.randrange(255)]),
+        lambda i, n, rng: 7 if i >= n - 3 else 0,
+        lambda i, n, rng: 7 if i < 3 else 0,
+        lambda i, n, rng: 1 + i % 2,
+    ],
+)
+def test_pieces_and_tails(
+    points: Callable[..., int], scalars: Callable[[int], int], vectors: bool, pool: Pool
+) -> None:
+    """Buckets that end with a group or go on in the next, from any index on; marks or none.
+
+    With marks a piece may be empty, and its bucket's sum so far stands alone.
+    """
+    group, rng = BN254.g1, random.Random(7)
+    n, logs = 2 * GROUP + 3, exponents(group)
+    rows, values = [points(i, n, rng) for i in range(n)], [scalars(i) for i in range(n)]
+    digits = sorted_digits(pool, from_ints(values, 4), 254, window=15)
+    for first in (0, 1, GROUP - 1, GROUP, n - 1):
+        chosen = table(group)[rows[first:]]
+        form = in_form(pool, group, chosen, vectors)
+        infinite = np.packbits(~chosen.any(axis=(1, 2)), bitorder="little")
+        total = sum(k * logs[row] for k, row in zip(values[first:], rows[first:], strict=True))
+        expected = times_generator(group, [total])[0]
+        for marks in (None, infinite):
+            found = msm(pool, group, form, digits.tail(first), infinite=marks, vectors=vectors)
+            assert np.array_equal(found, expected), (first, marks is None)
 
 
 def test_points_whose_x_is_0(vectors: bool, pool: Pool) -> None:

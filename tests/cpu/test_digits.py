@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from snarkcuda.cpu.digits import (
+    _CHUNK,
     MAX_WINDOW,
     n_windows,
     signed_digits,
@@ -52,7 +53,7 @@ def test_digits(pool: Pool, order: int, c: int) -> None:
     assert int(digits.max()) <= least + 2**c - 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 4095, 4096, 4097, 9000])
+@pytest.mark.parametrize("n", [0, 1, _CHUNK - 1, _CHUNK, _CHUNK + 1, 9 * _CHUNK + 5])
 def test_digits_of_many_scalars(pool: Pool, n: int) -> None:
     """Around the size of a task: every column is written."""
     rng = random.Random(n)
@@ -85,3 +86,10 @@ def test_sorted(pool: Pool, c: int) -> None:
         ]
         expected = [(abs(digit), 2 * i + (digit < 0)) for i, digit in enumerate(row) if digit]
         assert found == sorted(expected)
+
+
+@pytest.mark.parametrize("bits", [64, 65, 128, 254, 255])
+def test_window_of_short_scalars(pool: Pool, bits: int) -> None:
+    """Scalars of all their bits are large, however few these are."""
+    scalars = from_ints([(1 << bits) - 1 - i for i in range(3000)], 4)
+    assert sorted_digits(pool, scalars, bits).window == window_bits(3000, bits)

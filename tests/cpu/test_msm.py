@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from snarkcuda.cpu.digits import MAX_WINDOW, SortedDigits, sorted_digits
-from snarkcuda.cpu.msm import msm
+from snarkcuda.cpu.digits import MAX_WINDOW, SortedDigits, n_windows, sorted_digits
+from snarkcuda.cpu.msm import LEAST_BUCKETS, TASKS, _part_count, msm
 from snarkcuda.cpu.pool import Cancelled, Pool, Stop
 from snarkcuda.cpu.vector_form import to_vector_form
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Group
@@ -182,8 +182,8 @@ def test_points_at_any_address(pool: Pool, group: Group) -> None:
 
 
 @pytest.mark.parametrize("group", [BN254.g1, BLS12_381.g1], ids=["bn254", "bls12_381"])
-def test_more_points_than_a_chunk(pool: Pool, group: Group) -> None:
-    """10,000 points; the first 300 repeated, so that the sum is one of 300 multiples."""
+def test_many_points(pool: Pool, group: Group) -> None:
+    """10,000; the first 300 repeated, so that the sum is one of 300 multiples."""
     n = 10_000
     points = np.concatenate([some_points(group)] * 34)[:n]
     scalars = random_scalars(group, n)
@@ -248,3 +248,19 @@ def test_points_and_scalars_of_different_numbers(pool: Pool, group: Group) -> No
     for n in (4, 6):
         with pytest.raises(ValueError, match="do not go with 5 scalars"):
             msm(pool, group, arrays.packed(some_points(group)[:n]), digits)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("window", [2, 9, 10, 13, 15, 16])
+def test_parts_of_a_window(threads: int, window: int) -> None:
+    """Enough tasks that divide evenly, unless buckets are too few."""
+    rows, n_buckets = n_windows(254, window), max(8, 1 << (window - 1))
+    parts = _part_count(rows, n_buckets, threads)
+    assert n_buckets % parts == 0
+    tasks = rows * parts
+    idle = -tasks % threads
+    enough = tasks >= TASKS * threads and idle <= tasks / 32
+    assert enough or n_buckets // parts <= LEAST_BUCKETS
+    if parts > 1:  # half as many would not have done
+        idle = -(tasks // 2) % threads
+        assert tasks // 2 < TASKS * threads or idle > tasks / 64

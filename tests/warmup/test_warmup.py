@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from snarkcuda.cli import first_run
 from snarkcuda.cli.main import cli
 from snarkcuda.cli.report import Progress
 from snarkcuda.cli.signals import KERNELS_ARE_KEPT
+from snarkcuda.cpu.msm_once import VECTOR_TERMS
 from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
+from snarkcuda.formats.zkey import read_zkey
 from snarkcuda.warmup import processes, records
 from snarkcuda.warmup.parts import (
     Part,
@@ -277,7 +280,10 @@ def test_records(compiled: list[Part], monkeypatch: pytest.MonkeyPatch) -> None:
     parts = parts_of_pairing(BN254)
     jit.cache_directory().mkdir()
     records.remember(parts[:1])
+    (record,) = jit.cache_directory().glob(f"*{jit.RECORD_SUFFIX}")
+    os.utime(record, (0, 0))
     assert records.missing(parts) == parts[1:]
+    assert record.stat().st_mtime > 0, "not used for long, by its time"
     assert records.missing(parts_of_pairing(BLS12_381)) == parts_of_pairing(BLS12_381)
     with monkeypatch.context() as context:
         context.setattr(records, "source_digest", lambda module: "edited")
@@ -295,6 +301,21 @@ def test_several_missing_parts_are_compiled(compiled: list[Part]) -> None:
     records.remember(parts[:1])
     assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts[1:]
     assert compiled == parts
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_the_check_of_a_key_compiles_the_sums_it_uses(
+    compiled: list[Part], vectors: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its wires, as `msm_once` chooses, whatever its rows."""
+    monkeypatch.setattr("snarkcuda.cpu.msm_once.has_vectors", lambda: True)
+    key = replace(
+        read_zkey(VECTORS / "bn_mul2" / "circuit.zkey"),
+        domain_size=1 << 12,
+        n_wires=VECTOR_TERMS - (not vectors),
+    )
+    with first_run.kernels_of_key_check(2, Progress(quiet=True))(key):
+        assert compiled == parts_of_key_check(BN254, vectors)
 
 
 class Compiling(Exception):
