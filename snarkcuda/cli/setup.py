@@ -84,12 +84,11 @@ def setup(
         from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES
         from snarkcuda.cpu.pool import Pool
         from snarkcuda.field.vector_type import has_vectors
-        from snarkcuda.formats.r1cs_header import read_r1cs_header
-        from snarkcuda.groth16.setup import setup_on
+        from snarkcuda.groth16.setup import check_headers, setup_on
         from snarkcuda.groth16.trust import key_warnings
         from snarkcuda.warmup.parts import parts_of_setup
 
-        header = read_r1cs_header(circuit)
+        header = check_headers(circuit, powers)
         vectors = has_vectors() and header.n_wires >= VECTOR_MULTIPLES
         parts = parts_of_setup(header.curve, research, vectors)
         with kernels_of(parts, threads, progress), Pool(threads) as pool:

@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable
 
 from snarkcuda.circuits.checks import check_r1cs
-from snarkcuda.circuits.r1cs import R1cs
+from snarkcuda.circuits.r1cs import R1cs, check_rows, domain_size
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.errors import ForgeableKeyWarning
-from snarkcuda.formats.opening import FilePath
-from snarkcuda.formats.ptau import read_ptau
+from snarkcuda.formats.opening import FilePath, shown
+from snarkcuda.formats.ptau import check_fits, read_ptau
 from snarkcuda.formats.r1cs import read_r1cs
+from snarkcuda.formats.r1cs_header import CircuitHeader, read_r1cs_header
 from snarkcuda.groth16.ceremony_key import ceremony_key
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.research_key import research_key
@@ -59,6 +60,22 @@ def setup(
     found = key_warnings(key.verifying_key, key)
     warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
     return key
+
+
+def check_headers(circuit: FilePath, powers: FilePath | None) -> CircuitHeader:
+    """The circuit's header; what the headers of two files rule out is refused without a kernel.
+
+    Raises:
+        FormatError: a header is broken, or the circuit has more rows than a key.
+        MismatchError: the powers are of another curve, or too few.
+    """
+    header, source = read_r1cs_header(circuit), shown(circuit)
+    n_public = header.n_outputs + header.n_public_inputs
+    check_rows(header.curve, header.n_constraints, n_public, source)
+    if powers is not None:
+        rows = domain_size(header.n_constraints, n_public)
+        check_fits(read_ptau(powers), header.curve, rows, source)
+    return header
 
 
 def setup_on(
