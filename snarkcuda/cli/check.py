@@ -14,6 +14,7 @@ from click import UsageError
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.report import Progress, announce_compilation
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.groth16.timeline import Timeline
 
@@ -54,8 +55,8 @@ class _Finding:
 @click.argument("files", nargs=-1, required=True, metavar="FILE [FILE]")
 @click.option("--again", is_flag=True, help="Check a key anew, even if it was checked before.")
 @click.option("--hide-values", is_flag=True, help="Show no value of the witness.")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@threads_option
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no verdict: the exit code says.")
 def check(
     files: tuple[str, ...],

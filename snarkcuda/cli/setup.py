@@ -10,6 +10,7 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -19,8 +20,8 @@ from snarkcuda.cli.words import answer, say, warn
 @click.argument("files", nargs=-1, required=True, metavar="[POWERS] KEY")
 @click.option("--research", is_flag=True, help="No POWERS: make the toxic waste here. NOT SECURE.")
 @click.option("--seed", help="With --research: the same key again, for tests.")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record of the run on stdout.")
+@threads_option
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table of stages.")
 def setup(
     circuit: str,

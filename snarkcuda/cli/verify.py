@@ -7,6 +7,7 @@ import json
 import click
 
 from snarkcuda.cli.order import check_order
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.errors import FormatError
 
@@ -15,7 +16,7 @@ from snarkcuda.errors import FormatError
 @click.argument("vk")
 @click.argument("public")
 @click.argument("proof")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
 def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     """Is PROOF a proof of the statement PUBLIC under the verifying key VK?
