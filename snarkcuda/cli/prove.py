@@ -109,7 +109,7 @@ def prove(
 
             with Pool(threads) as pool:
                 share = progress.attend(pool)
-                around = kernels_of_key_check(threads, progress)
+                around = kernels_of_key_check(threads, progress, timeline)
                 checked_key = read_checked_key(key, timeline, pool, share=share, around=around)
             proving_key, notes = checked_key.key, checked_key.notes
         else:
@@ -129,7 +129,7 @@ def prove(
         parts = parts_of_proof(curve, uses_vectors(proving_key))
         parts += [] if no_check else parts_of_pairing(curve)
         with (
-            kernels_of(parts, threads, progress),
+            kernels_of(parts, threads, progress, timeline),
             Prover(
                 proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
             ) as prover,

@@ -92,7 +92,7 @@ def setup(
         header = check_headers(circuit, powers)
         vectors = has_vectors() and header.n_wires >= VECTOR_MULTIPLES
         parts = parts_of_setup(header.curve, research, vectors)
-        with kernels_of(parts, threads, progress), Pool(threads) as pool:
+        with kernels_of(parts, threads, progress, timeline), Pool(threads) as pool:
             progress.fraction = pool.fraction
             encoded = None if seed is None else os.fsencode(seed)
             key = setup_on(pool, timeline, circuit, powers, encoded)

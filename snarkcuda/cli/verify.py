@@ -34,7 +34,8 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     A proof is malleable: anyone can turn a valid one into another valid one of the same statement.
     Do not use a proof as an identifier.
 
-    --json prints one object: valid, curve, warnings; or error (kind, message) and exit_code.
+    --json prints one object: valid, curve, warnings, stages (name, seconds, bytes; "compile
+    kernels" where it was needed); or error (kind, message) and exit_code.
 
     Exit codes: 0 valid; 1 well formed but false; 2 no statement at all (a wrong count, a signal not
     below r, a point off its curve, …); 3 device or memory trouble; 70 a fault in snarkcuda.
@@ -43,7 +44,7 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     Example:
       snarkcuda verify verification_key.json public.json proof.json
     """
-    from snarkcuda.cli.report import Progress, announce_compilation
+    from snarkcuda.cli.report import Progress, announce_compilation, stage_records
     from snarkcuda.formats.proof_json import read_proof
     from snarkcuda.formats.public_json import read_public
     from snarkcuda.formats.vkey_json import read_verifying_key
@@ -60,17 +61,25 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
         raise
 
     from snarkcuda.cli.first_run import kernels_of
+    from snarkcuda.groth16.timeline import Timeline
     from snarkcuda.groth16.verify import verify as is_valid
     from snarkcuda.warmup.parts import parts_of_verification
 
-    with Progress(quiet) as progress, kernels_of(parts_of_verification(key.curve), None, progress):
-        valid = is_valid(key, signals, candidate)
+    with Progress(quiet) as progress:
+        timeline, parts = Timeline(progress), parts_of_verification(key.curve)
+        with kernels_of(parts, None, progress, timeline):
+            valid = is_valid(key, signals, candidate)
     untrusted = key_warnings(key)
     warn(vk, untrusted)
     verdict = "valid" if valid else "FALSE: it does not prove this statement"
     if not quiet:
         say(f"the proof is {verdict}")
     if as_json:
-        record = {"valid": valid, "curve": key.curve.name, "warnings": untrusted}
+        record = {
+            "valid": valid,
+            "curve": key.curve.name,
+            "warnings": untrusted,
+            "stages": stage_records(timeline.stages),
+        }
         answer(json.dumps(record))
     return 0 if valid else 1

@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from snarkcuda import BN254, __version__, read_proof, read_public, read_verifying_key, verify
+from snarkcuda.cli.main import cli
 
 CASE = "bn_poseidon2"
 
@@ -193,6 +195,20 @@ def test_help_and_version(run):
         assert f"  snarkcuda {words}" in done.stdout.partition("Example")[2]
     for words in ("cache", "export"):
         assert run(words, "--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("prove", "verify", "setup", "check", "export vk", "export calldata", "info", "generate"),
+        *("bench prove", "bench ab", "doctor", "warmup", "cache info", "cache prune"),
+    ],
+)
+def test_help_says_when_there_is_no_record(command):
+    told = CliRunner().invoke(cli, [*command.split(), "--help"]).output
+    assert "Print a record, JSON, on stdout; none if the run is interrupted." in " ".join(
+        told.split()
+    )
 
 
 def test_help_and_info_do_not_load_numba(vectors, tmp_path):
