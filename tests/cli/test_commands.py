@@ -264,7 +264,20 @@ def test_key_cache_and_memory(run, vectors, tmp_path):
     assert ["check key points" in names for names in stages] == [True, False, True]
     done = run("prove", *files, "4.json", "public.json", "--memory", "lots")
     assert done.returncode == 2
-    assert "'lots' is no size above zero: write 500M or 12G" in done.stderr
+    assert "'lots' is no size: write a whole number above zero and K, M, G or T" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["prove a b c d", "cache info", "cache prune"])
+def test_a_file_as_the_key_cache_is_refused(run, tmp_path, command):
+    """Before anything is read: a proof would be made without it, and again without it."""
+    (tmp_path / "file").touch()
+    for options, environment in (
+        (["--key-cache", "file"], {}),
+        ([], {"SNARKCUDA_KEY_CACHE": "file"}),
+    ):
+        done = run(*command.split(), *options, env=os.environ | environment)
+        assert done.returncode == 2
+        assert "'file' is not a directory: name one, or a name that is free" in done.stderr
 
 
 def test_a_key_cache_that_cannot_be_kept_is_a_warning(run, vectors, tmp_path):
