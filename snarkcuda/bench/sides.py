@@ -11,6 +11,7 @@ interrupted run would leave behind.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from snarkcuda.arguments import MAX_THREADS
 from snarkcuda.bench.machine_line import ROOT
 from snarkcuda.errors import DeviceError, MismatchError
 
@@ -43,14 +45,15 @@ def side_of(settings: Sequence[str], threads: int | None) -> Side:
     """Read settings; `threads` holds where they say nothing of it.
 
     Raises:
-        ValueError: a setting that is none, or two sources for one side.
+        ValueError: a setting that is none, threads that are not 1 to 4096, or two sources for
+            one side.
     """
     environment: dict[str, str] = {}
     sources: dict[str, str] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
-        if name == "threads" and value.isdecimal() and int(value) > 0:
-            threads = int(value)
+        if name == "threads" and equals:
+            threads = _threads_of(setting, value)
         elif name.startswith("env:") and name != "env:" and equals:
             environment[name.removeprefix("env:")] = value
         elif name in ("tree", "rev") and value:
@@ -60,6 +63,12 @@ def side_of(settings: Sequence[str], threads: int | None) -> Side:
     if len(sources) > 1:
         raise ValueError("a side has one tree= or one rev=, not both")
     return Side(tuple(settings), threads, environment, sources.get("tree"), sources.get("rev"))
+
+
+def _threads_of(setting: str, value: str) -> int:
+    if not (re.fullmatch("[0-9]{1,9}", value) and 1 <= int(value) <= MAX_THREADS):
+        raise ValueError(f"{setting!r}: threads must be a whole number from 1 to {MAX_THREADS}")
+    return int(value)
 
 
 @contextmanager

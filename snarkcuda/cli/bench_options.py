@@ -10,6 +10,7 @@ import click
 
 from snarkcuda.bench.case import CHOICES, DEFAULT_LOG_N, LOG_N, OPERATIONS, Case
 from snarkcuda.cli.curve_option import Curves
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.words import answer, say
 from snarkcuda.curve.params import Curve
 
@@ -59,9 +60,7 @@ def size_options(operations: Sequence[str]) -> Decorator:
             for name in CHOICES
             if name in takes
         ),
-        click.option(
-            "--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors]."
-        ),
+        threads_option,
     ]
     return all_of(options)
 
@@ -70,7 +69,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Where the record goes, and how much is said."""
     options = [
         click.option("--out", metavar="FILE", help="Write the record, JSON with every run."),
-        click.option("--json", "as_json", is_flag=True, help="Print the record on stdout."),
+        json_option,
         click.option("-q", "--quiet", is_flag=True, help="No progress."),
     ]
     return all_of(options)(command)

@@ -19,5 +19,6 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]
         """The bytes of "500M"."""
         match = re.fullmatch(r"([0-9]{1,12})([KMGT])(i?B)?", str(value), re.IGNORECASE)
         if match is None or not int(match[1]):
-            self.fail(f"{value!r} is no size above zero: write 500M or 12G", parameter, context)
+            rule = "write a whole number above zero and K, M, G or T, as 500M or 12G"
+            self.fail(f"{value!r} is no size: {rule}", parameter, context)
         return int(match[1]) * _UNITS[match[2].upper()]

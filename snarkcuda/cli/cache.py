@@ -11,6 +11,7 @@ import click
 
 from snarkcuda.cli.age import Age
 from snarkcuda.cli.key_cache_option import key_cache_option
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer
 from snarkcuda.errors import OutputError
 
@@ -26,7 +27,7 @@ def cache() -> None:
 
 @cache.command("info", short_help="Where kernels and keys are, how many, how large.")
 @key_cache_option("Tell of the keys in DIR too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@json_option
 def show(key_cache: str | None, as_json: bool) -> None:
     """Where the kernels are, how many, how large, and whether the place can be used.
 
@@ -86,7 +87,7 @@ def _date(used: float) -> str:
     help="Delete what was last used so long ago: hours 12h, days 30d, weeks 4w [30d].",
 )
 @key_cache_option("Delete such keys in DIR too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@json_option
 def prune(age: int, key_cache: str | None, as_json: bool) -> None:
     """Delete kernels, and with --key-cache keys, that no run has used for long.
 

@@ -13,7 +13,8 @@ from click import UsageError
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
-from snarkcuda.cli.report import Progress, announce_compilation
+from snarkcuda.cli.report import Progress, announce_compilation, stage_records
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.groth16.timeline import Timeline
 
@@ -54,8 +55,8 @@ class _Finding:
 @click.argument("files", nargs=-1, required=True, metavar="FILE [FILE]")
 @click.option("--again", is_flag=True, help="Check a key anew, even if it was checked before.")
 @click.option("--hide-values", is_flag=True, help="Show no value of the witness.")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@threads_option
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no verdict: the exit code says.")
 def check(
     files: tuple[str, ...],
@@ -93,8 +94,8 @@ def check(
     process, else in several.
 
     --json prints one object: files, curve, what the check has (of a key: points,
-    points_at_infinity, remembered, date), warnings, notes, seconds, version; or error (kind,
-    message) and exit_code.
+    points_at_infinity, remembered, date), warnings, notes, seconds, stages (name, seconds, bytes),
+    version; or error (kind, message) and exit_code.
 
     Exit codes: 0 fine; 2 not fine, or it cannot be read; 3 device or memory trouble; 70 a fault in
     snarkcuda; 129, 130 or 143 interrupted.
@@ -116,7 +117,8 @@ def check(
         raise UsageError("--again is for a key alone: nothing else is remembered")
     with Progress(quiet) as progress:
         announce_compilation(quiet)
-        finding = call(by_kind, _Run(progress, Timeline(progress), threads, again, not hide_values))
+        timeline = Timeline(progress)
+        finding = call(by_kind, _Run(progress, timeline, threads, again, not hide_values))
     for note in finding.notes:
         say(f"note: {note}")
     if not quiet:
@@ -129,6 +131,7 @@ def check(
             "warnings": finding.warnings,
             "notes": finding.notes,
             "seconds": time.perf_counter() - BEGAN,
+            "stages": stage_records(timeline.stages),
             "version": __version__,
         }
         answer(json.dumps(record))
@@ -140,7 +143,7 @@ def _key(files: Files, run: _Run) -> _Finding:
     from snarkcuda.groth16.checked_key import read_checked_key
     from snarkcuda.groth16.trust import key_warnings
 
-    around = kernels_of_key_check(run.threads, run.progress)
+    around = kernels_of_key_check(run.threads, run.progress, run.timeline)
     with Pool(run.threads) as pool:
         share = run.progress.attend(pool)
         checked = read_checked_key(files["zkey"], run.timeline, pool, run.again, share, around)
@@ -175,7 +178,7 @@ def _witness_of_key(files: Files, run: _Run) -> _Finding:
     check_match(key, witness)
     parts = [*parts_of_proof(key.curve, uses_vectors(key)), *parts_of_pairing(key.curve)]
     with (
-        kernels_of(parts, run.threads, run.progress),
+        kernels_of(parts, run.threads, run.progress, run.timeline),
         Prover(key, threads=run.threads, progress=run.progress) as prover,
     ):
         run.progress.fraction = prover.fraction

@@ -7,12 +7,13 @@ from dataclasses import asdict
 
 import click
 
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer
 from snarkcuda.errors import DeviceError
 
 
 @click.command(short_help="Look for what is wrong with this machine.")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@json_option
 def doctor(as_json: bool) -> int:
     """Tell what this machine offers snarkcuda, and what stands in the way, with remedies.
 

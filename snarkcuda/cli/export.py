@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from snarkcuda.cli.order import check_order
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.errors import FormatError, MismatchError
 
@@ -26,7 +27,7 @@ def export() -> None:
 @export.command(short_help="The verifying key of a proving key.")
 @click.argument("key")
 @click.argument("vk")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
 def vk(key: str, vk: str, as_json: bool, quiet: bool) -> None:
     """Write the verifying key of the zkey KEY to VK, as verification_key.json.
@@ -81,7 +82,7 @@ def vk(key: str, vk: str, as_json: bool, quiet: bool) -> None:
 @click.option(
     "--vk", help="A verification_key.json: verify first, write nothing for a false proof."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout instead.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
 def calldata(public: str, proof: str, out: str, vk: str | None, as_json: bool, quiet: bool) -> None:
     """Write PUBLIC and PROOF as the arguments of a Solidity verifier's verifyProof.

@@ -8,6 +8,7 @@ from importlib import import_module
 import click
 
 from snarkcuda.cli.curve_option import Curves
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer, say
 from snarkcuda.curve.params import Curve
 
@@ -28,7 +29,7 @@ MOST = 1 << 27  # with the public rows a domain of 2^28, the largest of BN254
     help="bn254 or bls12_381 [bn254].",
 )
 @click.option("--seed", default="snarkcuda", help="Another circuit and witness [snarkcuda].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 def generate(
     kind: str,

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer, warn
 
 
 @click.command(short_help="Tell what a file holds.")
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+@json_option
 def info(file: str, as_json: bool) -> None:
     """Tell what FILE is and what it holds, and warn of a key under which proofs mean nothing.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -22,4 +23,6 @@ def key_cache_option(words: str) -> Callable[[Callable[..., Any]], Callable[...,
 def _named(_context: click.Context, _option: click.Parameter, folder: str | None) -> str | None:
     if folder == "":
         raise click.BadParameter("'' names no directory (the working directory is '.')")
+    if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
+        raise click.BadParameter(f"{folder!r} is not a directory: name one, or a name that is free")
     return folder

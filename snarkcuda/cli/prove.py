@@ -12,6 +12,7 @@ from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.byte_size import ByteSize
 from snarkcuda.cli.key_cache_option import key_cache_option
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -21,7 +22,7 @@ from snarkcuda.cli.words import answer, say, warn
 @click.argument("witness")
 @click.argument("proof")
 @click.argument("public")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
+@threads_option
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
 @key_cache_option("Keep the loaded key in DIR (about its size), so that later runs only map it.")
@@ -36,7 +37,7 @@ from snarkcuda.cli.words import answer, say, warn
     "--seed",
     help="Fix the proof's randomness, for tests. The proof is then NOT zero-knowledge.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a record of the run on stdout.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table of stages.")
 def prove(
     key: str,
@@ -108,7 +109,7 @@ def prove(
 
             with Pool(threads) as pool:
                 share = progress.attend(pool)
-                around = kernels_of_key_check(threads, progress)
+                around = kernels_of_key_check(threads, progress, timeline)
                 checked_key = read_checked_key(key, timeline, pool, share=share, around=around)
             proving_key, notes = checked_key.key, checked_key.notes
         else:
@@ -128,7 +129,7 @@ def prove(
         parts = parts_of_proof(curve, uses_vectors(proving_key))
         parts += [] if no_check else parts_of_pairing(curve)
         with (
-            kernels_of(parts, threads, progress),
+            kernels_of(parts, threads, progress, timeline),
             Prover(
                 proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
             ) as prover,

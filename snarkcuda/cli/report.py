@@ -85,8 +85,7 @@ def announce_compilation(quiet: bool) -> None:
     class Announce(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             logger.removeHandler(self)
-            message = "compiling kernels, once: up to a minute for each curve and kind of work"
-            say(message)
+            say("compiling kernels not yet kept: up to a minute for each curve and kind of work")
 
     logger = logging.getLogger("snarkcuda.jit")
     logger.setLevel(logging.INFO)

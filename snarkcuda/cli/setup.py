@@ -10,6 +10,7 @@ import click
 
 from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
+from snarkcuda.cli.shared_options import json_option, threads_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -19,8 +20,8 @@ from snarkcuda.cli.words import answer, say, warn
 @click.argument("files", nargs=-1, required=True, metavar="[POWERS] KEY")
 @click.option("--research", is_flag=True, help="No POWERS: make the toxic waste here. NOT SECURE.")
 @click.option("--seed", help="With --research: the same key again, for tests.")
-@click.option("--threads", type=click.IntRange(1, 4096), help="Worker threads [all processors].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record of the run on stdout.")
+@threads_option
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no table of stages.")
 def setup(
     circuit: str,
@@ -84,15 +85,14 @@ def setup(
         from snarkcuda.cpu.fixed_base import VECTOR_MULTIPLES
         from snarkcuda.cpu.pool import Pool
         from snarkcuda.field.vector_type import has_vectors
-        from snarkcuda.formats.r1cs_header import read_r1cs_header
-        from snarkcuda.groth16.setup import setup_on
+        from snarkcuda.groth16.setup import check_headers, setup_on
         from snarkcuda.groth16.trust import key_warnings
         from snarkcuda.warmup.parts import parts_of_setup
 
-        header = read_r1cs_header(circuit)
+        header = check_headers(circuit, powers)
         vectors = has_vectors() and header.n_wires >= VECTOR_MULTIPLES
         parts = parts_of_setup(header.curve, research, vectors)
-        with kernels_of(parts, threads, progress), Pool(threads) as pool:
+        with kernels_of(parts, threads, progress, timeline), Pool(threads) as pool:
             progress.fraction = pool.fraction
             encoded = None if seed is None else os.fsencode(seed)
             key = setup_on(pool, timeline, circuit, powers, encoded)

@@ -23,13 +23,14 @@ _GRACE = 1.0  # seconds from the signal to the hard end
 _LAST_WORDS = 0.2  # seconds for a message that may block
 
 
-KERNELS_ARE_KEPT = "the kernels compiled so far are kept: run it again to go on"
+NOTHING_WRITTEN = "no file was written"
+KERNELS_ARE_KEPT = "the kernels compiled so far are kept"
 
 
 class _State:
     code: int | None = None
     written = False
-    outcome = "no file was written"
+    outcome = NOTHING_WRITTEN
 
 
 _state = _State()

@@ -7,6 +7,7 @@ import json
 import click
 
 from snarkcuda.cli.order import check_order
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.words import answer, say, warn
 from snarkcuda.errors import FormatError
 
@@ -15,7 +16,7 @@ from snarkcuda.errors import FormatError
 @click.argument("vk")
 @click.argument("public")
 @click.argument("proof")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but warnings and errors.")
 def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     """Is PROOF a proof of the statement PUBLIC under the verifying key VK?
@@ -33,7 +34,8 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     A proof is malleable: anyone can turn a valid one into another valid one of the same statement.
     Do not use a proof as an identifier.
 
-    --json prints one object: valid, curve, warnings; or error (kind, message) and exit_code.
+    --json prints one object: valid, curve, warnings, stages (name, seconds, bytes; "compile
+    kernels" where it was needed); or error (kind, message) and exit_code.
 
     Exit codes: 0 valid; 1 well formed but false; 2 no statement at all (a wrong count, a signal not
     below r, a point off its curve, …); 3 device or memory trouble; 70 a fault in snarkcuda.
@@ -42,7 +44,7 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
     Example:
       snarkcuda verify verification_key.json public.json proof.json
     """
-    from snarkcuda.cli.report import Progress, announce_compilation
+    from snarkcuda.cli.report import Progress, announce_compilation, stage_records
     from snarkcuda.formats.proof_json import read_proof
     from snarkcuda.formats.public_json import read_public
     from snarkcuda.formats.vkey_json import read_verifying_key
@@ -59,17 +61,25 @@ def verify(vk: str, public: str, proof: str, as_json: bool, quiet: bool) -> int:
         raise
 
     from snarkcuda.cli.first_run import kernels_of
+    from snarkcuda.groth16.timeline import Timeline
     from snarkcuda.groth16.verify import verify as is_valid
     from snarkcuda.warmup.parts import parts_of_verification
 
-    with Progress(quiet) as progress, kernels_of(parts_of_verification(key.curve), None, progress):
-        valid = is_valid(key, signals, candidate)
+    with Progress(quiet) as progress:
+        timeline, parts = Timeline(progress), parts_of_verification(key.curve)
+        with kernels_of(parts, None, progress, timeline):
+            valid = is_valid(key, signals, candidate)
     untrusted = key_warnings(key)
     warn(vk, untrusted)
     verdict = "valid" if valid else "FALSE: it does not prove this statement"
     if not quiet:
         say(f"the proof is {verdict}")
     if as_json:
-        record = {"valid": valid, "curve": key.curve.name, "warnings": untrusted}
+        record = {
+            "valid": valid,
+            "curve": key.curve.name,
+            "warnings": untrusted,
+            "stages": stage_records(timeline.stages),
+        }
         answer(json.dumps(record))
     return 0 if valid else 1

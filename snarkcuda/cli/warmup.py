@@ -8,8 +8,10 @@ import time
 import click
 
 from snarkcuda import __version__
+from snarkcuda.arguments import MAX_THREADS
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.curve_option import BOTH, Curves
+from snarkcuda.cli.shared_options import json_option
 from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import answer, say
 from snarkcuda.curve.params import Curve
@@ -23,8 +25,8 @@ from snarkcuda.curve.params import Curve
     default=BOTH,
     help="bn254, bls12_381 or both [both].",
 )
-@click.option("--jobs", type=click.IntRange(1, 4096), help="Processes [all processors].")
-@click.option("--json", "as_json", is_flag=True, help="Print a record on stdout.")
+@click.option("--jobs", type=click.IntRange(1, MAX_THREADS), help="Processes [all processors].")
+@json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no closing line.")
 def warmup(curves: tuple[Curve, ...], jobs: int | None, as_json: bool, quiet: bool) -> None:
     """Compile, in several processes, every kernel that proofs, checks and setups need.
@@ -55,7 +57,7 @@ def warmup(curves: tuple[Curve, ...], jobs: int | None, as_json: bool, quiet: bo
     parts = [part for curve in curves for part in parts_of_everything(curve)]
     jobs = jobs or default_jobs()
     whole, finished, n_kernels, n_parts = sum(part.cost for part in parts), 0.0, 0, 0
-    if_interrupted(KERNELS_ARE_KEPT)
+    if_interrupted(f"{KERNELS_ARE_KEPT}: run it again to go on")
     with Progress(quiet) as progress:
 
         def report(done: Compiled) -> None:

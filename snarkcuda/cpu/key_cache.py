@@ -142,7 +142,9 @@ class KeyCache:
             os.replace(temporary, self.path)
             remove_abandoned(self.path.parent)
         except OSError as error:
-            _warn(f"cannot keep the key cache {shown(self.path)}: {error.strerror or error}")
+            remedy = "; it is a directory: delete it" if self.path.is_dir() else ""
+            reason = error.strerror or error
+            _warn(f"cannot keep the key cache {shown(self.path)}: {reason}{remedy}")
         finally:
             with suppress(OSError):  # a read-only file system refuses even what is not there
                 temporary.unlink()
@@ -202,7 +204,8 @@ def _problem(folder: Path) -> str | None:
         if not is_private(folder.stat()):
             return f"{shown(folder)} is not this user's alone; name a directory that is (chmod 700)"
     except (OSError, ValueError, RecursionError) as error:  # \0 in a name, a thousand levels
-        reason = getattr(error, "strerror", None) or error
+        is_file = isinstance(error, FileExistsError)
+        reason = "it is a file" if is_file else getattr(error, "strerror", None) or error
         return f"{shown(folder)} cannot be used ({reason}); name another directory"
     return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import threading
 import warnings
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 
+from snarkcuda.arguments import checked_key_cache, checked_memory, checked_threads
 from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.cpu.memory_plan import available_memory
 from snarkcuda.errors import (
@@ -69,7 +69,7 @@ class Prover:
 
     Args:
         key: a zkey file, or a `ProvingKey` already read.
-        threads: worker threads; by default all processors that this process may use.
+        threads: worker threads, 1 to 4096; by default all processors that this process may use.
         progress: called with each stage's name as it begins.
         memory: bytes to keep to; a key that does not fit is converted block by block during each
             proof, which then checks its points. By default what the machine has.
@@ -77,7 +77,7 @@ class Prover:
             provers map it (`cpu/key_cache`). What prevents that is a `UserWarning`.
 
     Raises:
-        ValueError: threads or memory below 1, or a key cache without a name.
+        ValueError: threads, memory or key_cache is none that `snarkcuda.arguments` allows.
         FormatError, NotInFieldError: the key file is broken.
         NotOnCurveError: a point of the key is not on its curve, or a header point not in its
         subgroup.
@@ -92,12 +92,8 @@ class Prover:
         memory: int | None = None,
         key_cache: FilePath | None = None,
     ) -> None:
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads}")
-        if memory is not None and memory < 1:
-            raise ValueError(f"memory must be at least 1 byte, or None, not {memory}")
-        if key_cache is not None and not os.fspath(key_cache):
-            raise ValueError("key_cache must name a directory, or be None, not ''")
+        threads, memory = checked_threads(threads), checked_memory(memory)
+        key_cache = checked_key_cache(key_cache)
         timeline = Timeline(progress)
         if not isinstance(key, ProvingKey):
             with timeline.stage("read key"):

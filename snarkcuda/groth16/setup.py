@@ -5,13 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
+from snarkcuda.arguments import checked_threads
 from snarkcuda.circuits.checks import check_r1cs
-from snarkcuda.circuits.r1cs import R1cs
+from snarkcuda.circuits.r1cs import R1cs, check_rows, domain_size
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.errors import ForgeableKeyWarning
-from snarkcuda.formats.opening import FilePath
-from snarkcuda.formats.ptau import read_ptau
+from snarkcuda.formats.opening import FilePath, shown
+from snarkcuda.formats.ptau import check_fits, read_ptau
 from snarkcuda.formats.r1cs import read_r1cs
+from snarkcuda.formats.r1cs_header import CircuitHeader, read_r1cs_header
 from snarkcuda.groth16.ceremony_key import ceremony_key
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.research_key import research_key
@@ -39,11 +41,12 @@ def setup(
         powers: a prepared powers-of-tau file; the key is then that of `snarkjs groth16 setup`.
         research: instead of powers, draw the toxic waste here and forget it.
         seed: with research, makes the key reproducible, for tests; whoever knows it can forge.
-        threads: worker threads; by default all processors that this process may use.
+        threads: worker threads, 1 to 4096; by default all processors that this process may use.
         progress: called with each stage's name as it begins.
 
     Raises:
-        ValueError: both or neither of powers and research, or a seed without research.
+        ValueError: both or neither of powers and research, a seed without research, or
+            threads that are no whole number from 1 to 4096.
         FormatError, NotInFieldError: a file is broken, or the circuit is larger than a key.
         MismatchError: the powers are of another curve, or too few.
         NotOnCurveError: a point of the powers is off its curve.
@@ -52,13 +55,27 @@ def setup(
         raise ValueError("a key is made either from powers of tau or with research=True")
     if seed is not None and not research:
         raise ValueError("a seed is for research keys: powers of tau leave nothing to draw")
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    with Pool(threads) as pool:
+    with Pool(checked_threads(threads)) as pool:
         key = setup_on(pool, Timeline(progress), circuit, powers, seed)
     found = key_warnings(key.verifying_key, key)
     warnings.warn(f"{key.source}: {'; '.join(found)}", ForgeableKeyWarning, stacklevel=2)
     return key
+
+
+def check_headers(circuit: FilePath, powers: FilePath | None) -> CircuitHeader:
+    """The circuit's header; what the headers of two files rule out is refused without a kernel.
+
+    Raises:
+        FormatError: a header is broken, or the circuit has more rows than a key.
+        MismatchError: the powers are of another curve, or too few.
+    """
+    header, source = read_r1cs_header(circuit), shown(circuit)
+    n_public = header.n_outputs + header.n_public_inputs
+    check_rows(header.curve, header.n_constraints, n_public, source)
+    if powers is not None:
+        rows = domain_size(header.n_constraints, n_public)
+        check_fits(read_ptau(powers), header.curve, rows, source)
+    return header
 
 
 def setup_on(

@@ -30,7 +30,7 @@ class Timeline:
     """Collects stages from any thread.
 
     Args:
-        on_start: called with a stage's name when it begins (progress reports).
+        on_start: called with a stage's name, or other words, when it begins (progress reports).
     """
 
     def __init__(self, on_start: Callable[[str], None] | None = None) -> None:
@@ -40,10 +40,10 @@ class Timeline:
         self.stages: list[Stage] = []
 
     @contextmanager
-    def stage(self, name: str, n_bytes: int = 0) -> Iterator[None]:
+    def stage(self, name: str, n_bytes: int = 0, words: str | None = None) -> Iterator[None]:
         """Time the block; a block that raises leaves no stage."""
         if self._on_start is not None:
-            self._on_start(name)
+            self._on_start(words or name)
         start = time.perf_counter()
         yield
         end = time.perf_counter()

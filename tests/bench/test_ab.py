@@ -104,11 +104,17 @@ def test_lines(tree: Path) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [["threads"], ["threads=0"], ["threads=two"], ["env:=1"], ["env:X"], ["tree="], ["rew=HEAD"]],
+    [["threads"], ["env:=1"], ["env:X"], ["tree="], ["rew=HEAD"]],
 )
 def test_what_is_no_setting(settings: list[str]) -> None:
     with pytest.raises(ValueError, match="is none of threads=N, env:NAME=VALUE"):
         side_of(settings, None)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "", "4097", "9" * 12])
+def test_what_is_no_number_of_threads(value: str) -> None:
+    with pytest.raises(ValueError, match="threads must be a whole number from 1 to 4096"):
+        side_of([f"threads={value}"], None)
 
 
 def test_settings() -> None:

@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from snarkcuda import BN254, __version__, read_proof, read_public, read_verifying_key, verify
+from snarkcuda.cli.main import cli
 
 CASE = "bn_poseidon2"
 
@@ -195,6 +197,20 @@ def test_help_and_version(run):
         assert run(words, "--help").returncode == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("prove", "verify", "setup", "check", "export vk", "export calldata", "info", "generate"),
+        *("bench prove", "bench ab", "doctor", "warmup", "cache info", "cache prune"),
+    ],
+)
+def test_help_says_when_there_is_no_record(command):
+    told = CliRunner().invoke(cli, [*command.split(), "--help"]).output
+    assert "Print a record, JSON, on stdout; none if the run is interrupted." in " ".join(
+        told.split()
+    )
+
+
 def test_help_and_info_do_not_load_numba(vectors, tmp_path):
     code = (
         "import sys; from snarkcuda.cli.main import cli\n"
@@ -248,7 +264,20 @@ def test_key_cache_and_memory(run, vectors, tmp_path):
     assert ["check key points" in names for names in stages] == [True, False, True]
     done = run("prove", *files, "4.json", "public.json", "--memory", "lots")
     assert done.returncode == 2
-    assert "'lots' is no size above zero: write 500M or 12G" in done.stderr
+    assert "'lots' is no size: write a whole number above zero and K, M, G or T" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["prove a b c d", "cache info", "cache prune"])
+def test_a_file_as_the_key_cache_is_refused(run, tmp_path, command):
+    """Before anything is read: a proof would be made without it, and again without it."""
+    (tmp_path / "file").touch()
+    for options, environment in (
+        (["--key-cache", "file"], {}),
+        ([], {"SNARKCUDA_KEY_CACHE": "file"}),
+    ):
+        done = run(*command.split(), *options, env=os.environ | environment)
+        assert done.returncode == 2
+        assert "'file' is not a directory: name one, or a name that is free" in done.stderr
 
 
 def test_a_key_cache_that_cannot_be_kept_is_a_warning(run, vectors, tmp_path):

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from snarkcuda.cli import first_run
+from snarkcuda.cli.main import cli
+from snarkcuda.errors import FormatError, MismatchError
+
 VECTORS = Path(__file__).parents[1] / "vectors"
 CIRCUIT = VECTORS / "bn_mul2" / "circuit.r1cs"
 WITNESS = VECTORS / "bn_mul2" / "witness.wtns"
@@ -103,3 +107,24 @@ def test_an_existing_key_stays_when_setup_fails(run, tmp_path) -> None:
     (tmp_path / "cut.r1cs").write_bytes(CIRCUIT.read_bytes()[:-5])
     assert run("setup", "cut.r1cs", "key.zkey", "--research").returncode == 2
     assert (tmp_path / "key.zkey").read_bytes() == b"precious"
+
+
+def test_headers_are_compared_before_anything_is_compiled(monkeypatch, tmp_path) -> None:
+    """Another curve, too few powers, and more rows than a key has."""
+
+    def compile_missing(*_: object) -> None:
+        raise AssertionError("it compiles")
+
+    monkeypatch.setattr(first_run, "compile_missing", compile_missing)
+    monkeypatch.chdir(tmp_path)
+    many = bytearray(CIRCUIT.read_bytes())
+    at = many.index(b"\x01\0\0\0" + (64).to_bytes(8, "little")) + 12 + 64 - 4
+    many[at : at + 4] = b"\xff" * 4  # the number of constraints
+    Path("many.r1cs").write_bytes(many)
+    for error, words, *arguments in (
+        (MismatchError, "is over bls12_381 but", VECTORS / "bls_mul2/circuit.r1cs", POWERS),
+        (MismatchError, "needs 2\\^8 rows but", VECTORS / "bn_poseidon2/circuit.r1cs", POWERS),
+        (FormatError, "at most 2\\^28 rows", "many.r1cs", "--research"),
+    ):
+        with pytest.raises(error, match=words):
+            cli.main(["setup", "-q", *map(str, arguments), "key.zkey"], standalone_mode=False)

@@ -114,7 +114,7 @@ def test_nohup(tmp_path: Path) -> None:
 
 def test_first_proof_while_it_compiles(tmp_path: Path) -> None:
     """That nothing was written is half of the truth."""
-    stage = "compile kernels, this once, in 2 processes"
+    stage = "compile missing kernels, in 2 processes"
     folder = tmp_path / "proof"
     arguments = "-c", AT_STAGE, stage, str(int(signal.SIGINT)), "SIG_DFL", "--threads", "2"
     process = prove_process(folder, *arguments, **{jit.CACHE_VARIABLE: str(tmp_path / "kernels")})

@@ -210,6 +210,26 @@ def test_a_disk_that_takes_nothing(
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+def test_a_directory_in_the_place_of_an_entry(key: Path, tmp_path: Path) -> None:
+    """The warning says what to do, and goes when that is done."""
+    folder = tmp_path / "cache"
+    prove(key, folder)
+    path = only_file(folder)
+    path.unlink()
+    path.mkdir()
+    with pytest.warns(UserWarning, match="it is a directory: delete it"):
+        prove(key, folder)
+    path.rmdir()
+    prove(key, folder)
+    assert only_file(folder) == path
+
+
+def test_a_file_in_the_place_of_the_cache(key: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").touch()
+    with pytest.warns(UserWarning, match="it is a file"):
+        prove(key, tmp_path / "cache")
+
+
 def test_what_a_killed_run_left_behind(key: Path, tmp_path: Path) -> None:
     """It goes once it is old; what another run may be writing stays."""
     folder = tmp_path / "cache"

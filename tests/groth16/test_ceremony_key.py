@@ -171,7 +171,7 @@ def test_arguments() -> None:
         setup(r1cs, POWERS["bn"], research=True)
     with pytest.raises(ValueError, match="seed is for research keys"):
         setup(r1cs, POWERS["bn"], seed=b"x")
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="threads must be a whole number from 1 to 4096"):
         setup(r1cs, research=True, threads=0)
 
 

@@ -152,19 +152,29 @@ def test_number_of_threads_does_not_change_the_proof(curve: Curve) -> None:
     assert all(same(proofs[0], proof) for proof in proofs[1:])
 
 
+THREADS = "threads must be a whole number from 1 to 4096, or None, not "
+MEMORY = "memory must be a whole number of bytes, at least 1, or None, not "
+KEY_CACHE = "key_cache must name a directory (str or Path), or be None, not "
+
+
 @pytest.mark.parametrize(
-    "arguments, words",
+    "name, value, words",
     [
-        ({"threads": 0}, "threads must be at least 1, not 0"),
-        ({"memory": 0}, "memory must be at least 1 byte, or None, not 0"),
-        ({"memory": -1}, "memory must be at least 1 byte, or None, not -1"),
-        ({"key_cache": ""}, "key_cache must name a directory, or be None, not ''"),
+        *(("threads", value, THREADS) for value in (0, 1.5, True, 10**6, "2", np.zeros(2, int))),
+        *(("memory", value, MEMORY) for value in (0, -1, 1.5, True, "1G")),
+        *(("key_cache", value, KEY_CACHE) for value in ("", b"x", 5)),
     ],
 )
-def test_arguments_without_a_meaning(arguments: dict[str, Any], words: str) -> None:
+def test_arguments_without_a_meaning(name: str, value: Any, words: str) -> None:
     """Refused before the key, which is not there, is looked for."""
-    with pytest.raises(ValueError, match=words):
-        Prover("no.zkey", **arguments)
+    with pytest.raises(ValueError, match=re.escape(f"{words}{value!r}")):
+        Prover("no.zkey", **{name: value})
+
+
+def test_numpy_integers_are_numbers() -> None:
+    numbers: Any = {"threads": np.int32(2), "memory": np.uint64(1 << 30)}
+    with Prover(twin.setup(CURVES[0], CUBE).key, **numbers) as prover:
+        assert prover.device == "cpu (2 threads)"
 
 
 @curves

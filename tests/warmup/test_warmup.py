@@ -20,11 +20,12 @@ from snarkcuda import DeviceError, jit
 from snarkcuda.cli import first_run
 from snarkcuda.cli.main import cli
 from snarkcuda.cli.report import Progress
-from snarkcuda.cli.signals import KERNELS_ARE_KEPT
+from snarkcuda.cli.signals import KERNELS_ARE_KEPT, NOTHING_WRITTEN
 from snarkcuda.cpu.msm_once import VECTOR_TERMS
 from snarkcuda.cpu.resident_key import VECTOR_ROWS
 from snarkcuda.curve.params import BLS12_381, BN254, CURVES, Curve
 from snarkcuda.formats.zkey import read_zkey
+from snarkcuda.groth16.timeline import Timeline
 from snarkcuda.warmup import processes, records
 from snarkcuda.warmup.parts import (
     Part,
@@ -187,7 +188,7 @@ def test_interrupt_ends_the_processes(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     words = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert words.endswith(f"snarkcuda: interrupted; {KERNELS_ARE_KEPT}\n")
+    assert words.endswith(f"snarkcuda: interrupted; {KERNELS_ARE_KEPT}: run it again to go on\n")
     assert "Traceback" not in words
     assert not list(tmp_path.glob("*.tmp"))
 
@@ -296,11 +297,23 @@ def test_several_missing_parts_are_compiled(compiled: list[Part]) -> None:
     """One part, or one process, has nothing to run beside it."""
     parts = parts_of_pairing(BN254)
     for threads, expected in ((1, []), (2, parts)):
-        assert first_run.compile_missing(parts, threads, Progress(quiet=True)) == parts
+        assert first_run.compile_missing(parts, threads, Progress(quiet=True), Timeline()) == parts
         assert compiled == expected
     records.remember(parts[:1])
-    assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts[1:]
+    assert first_run.compile_missing(parts, 2, Progress(quiet=True), Timeline()) == parts[1:]
     assert compiled == parts
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_words_of_an_interrupt(
+    threads: int, compiled: list[Part], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels are spoken of while some are being compiled: with one thread, throughout."""
+    said: list[str] = []
+    monkeypatch.setattr(first_run, "if_interrupted", said.append)
+    first_run.compile_missing(parts_of_pairing(BN254), threads, Progress(quiet=True), Timeline())
+    assert said[0] == f"{NOTHING_WRITTEN}; {KERNELS_ARE_KEPT}"
+    assert said[1:] == ([NOTHING_WRITTEN] if threads > 1 else [])
 
 
 @pytest.mark.parametrize("vectors", [False, True])
@@ -314,7 +327,7 @@ def test_the_check_of_a_key_compiles_the_sums_it_uses(
         domain_size=1 << 12,
         n_wires=VECTOR_TERMS - (not vectors),
     )
-    with first_run.kernels_of_key_check(2, Progress(quiet=True))(key):
+    with first_run.kernels_of_key_check(2, Progress(quiet=True), Timeline())(key):
         assert compiled == parts_of_key_check(BN254, vectors)
 
 
@@ -354,6 +367,26 @@ def test_first_runs_of_commands(
     assert limits == ([3] if threads else [None])
 
 
+@pytest.mark.parametrize("command", [*OF_A_COMMAND, f"{PROVE} --check-key"])
+def test_compilation_is_a_stage(
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: Path,
+) -> None:
+    """In the record of a run that compiled in processes, and of no other."""
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(first_run, "default_jobs", lambda _: 2)
+    monkeypatch.setattr(first_run, "compile_parts", lambda *_: time.sleep(0.01))
+    for first in (True, False):
+        monkeypatch.setattr(first_run, "missing", list if first else lambda _: [])
+        cli.main([*command.split(), "--json", "-q"], standalone_mode=False)
+        stages = json.loads(capsys.readouterr().out)["stages"]
+        seconds = [stage["seconds"] for stage in stages if stage["name"] == "compile kernels"]
+        assert len(seconds) == (first + (first and "--check-key" in command))
+        assert all(each >= 0.01 for each in seconds)
+
+
 def test_a_proof_goes_on_if_a_process_dies(
     compiled: list[Part], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -362,7 +395,7 @@ def test_a_proof_goes_on_if_a_process_dies(
 
     monkeypatch.setattr(first_run, "compile_parts", die)
     parts = parts_of_pairing(BN254)
-    assert first_run.compile_missing(parts, 2, Progress(quiet=True)) == parts
+    assert first_run.compile_missing(parts, 2, Progress(quiet=True), Timeline()) == parts
     assert "note: it died; compiling in one process" in capsys.readouterr().err
 
 
@@ -383,5 +416,5 @@ def test_a_first_proof_compiles_in_processes(curve: Curve, tmp_path: Path) -> No
             text=True,
             check=True,
         ).stderr
-        assert ("compile kernels, this once, in 2 processes" in words) == first
-        assert "compiling kernels, once" not in words
+        assert ("compile missing kernels, in 2 processes" in words) == first
+        assert "compiling kernels" not in words
