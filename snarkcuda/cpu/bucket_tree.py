@@ -104,7 +104,9 @@ def _sum_group(F: Any, n_entries: int, n_buckets: int, n_done: int, memory: Any)
         n_entries, k = 0, 0
         for b in range(n_buckets):
             n, target = buckets[b, _PAIRS], buckets[b, _TARGET]
-            for i in range(n):
+            for i in range(LANES):  # more than most have: how many would be guessed, and wrongly
+                pairs[n_entries + i] = rows + (row + i) * row_bytes
+            for i in range(LANES, n):
                 pairs[n_entries + i] = rows + (row + i) * row_bytes
             pairs[n_entries + n] = buckets[b, _WAITING]
             row += n
