@@ -62,7 +62,8 @@ def signed_digits(
     if not 1 <= window <= MAX_WINDOW:
         raise ValueError(f"a window has 1 to {MAX_WINDOW} bits, not {window}")
     values = np.empty((n_windows(scalar_bits, window), n), dtype=np.int16)
-    pool.run(_cut, -(-n // _CHUNK), arrays.packed(scalars), window, values, stop=stop)
+    arguments = arrays.packed(scalars), window, _most(window), values
+    pool.run(_cut, -(-n // _CHUNK), *arguments, stop=stop)
     return values
 
 
@@ -106,22 +107,44 @@ def sorted_digits(
     # lacks the highest limb that others have, of at most 64 bits.
     large = int(np.count_nonzero(scalars[:, (scalar_bits - 1) // 64]))
     window = window or window_bits(max(large, len(scalars) >> 6), scalar_bits)
-    digits = signed_digits(pool, scalars, scalar_bits, window, stop)
-    rows, n = digits.shape
+    lowest, digits, indices = _without_zeros(pool, scalars, scalar_bits, window, stop)
+    rows, n = len(digits), len(scalars)
     codes = np.empty((rows, n), dtype=np.uint32)
     starts = np.zeros((rows, max(1 << (window - 1), LANES) + 3), dtype=np.int64)
-    pool.run(_sort, rows, digits, codes, starts, stop=stop)
+    pool.run(_sort, rows, lowest, digits, indices, codes, starts, stop=stop)
     return SortedDigits(window, codes, starts)
 
 
+def _without_zeros(
+    pool: Pool, scalars: U64Array, scalar_bits: int, window: int, stop: Stop | None
+) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int64]]:
+    """The lowest digit of each scalar; all digits of some, and of which: of all, if that is empty.
+
+    A scalar that is a digit by itself has no others: where most are, only the rest are cut.
+    """
+    is_digit = scalars[:, 0] <= _most(window)
+    for limb in range(1, SCALAR_LIMBS):
+        is_digit &= scalars[:, limb] == 0
+    indices = np.flatnonzero(~is_digit)
+    if 2 * len(indices) > len(scalars):
+        digits = signed_digits(pool, scalars, scalar_bits, window, stop)
+        return digits[0], digits, indices[:0]
+    digits = signed_digits(pool, scalars[indices], scalar_bits, window, stop)
+    lowest = np.where(is_digit, scalars[:, 0], 0).astype(np.int16)
+    lowest[indices] = digits[0]
+    return lowest, digits, indices
+
+
+def _most(window: int) -> int:
+    """The largest digit: 2^(c−1), which int16 does not hold for c = 16, but −2^(c−1) it does."""
+    return (1 << (window - 1)) - (window == MAX_WINDOW)
+
+
 @kernel
-def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
+def _cut(tasks: Any, scalars: Any, c: int, most: int, values: Any) -> None:
     """A window of all scalars of a task at a time: loops without branches, for vectors."""
     rows, n = values.shape
     mask, one = (uint64(1) << uint64(c)) - uint64(1), uint64(1)
-    most = one << uint64(c - 1)
-    if c == MAX_WINDOW:  # which int16 does not hold, but −2^(c−1) it does
-        most -= one
     limbs = np.zeros((SCALAR_LIMBS + 2, _CHUNK), dtype=np.uint64)  # the last windows end above
     carries = np.empty(_CHUNK, dtype=np.uint64)
     task = claim(tasks)
@@ -143,18 +166,21 @@ def _cut(tasks: Any, scalars: Any, c: int, values: Any) -> None:
                 # Two shifts, as one by 64 is undefined.
                 above = (high[i] << one) << (uint64(63) - shift)
                 digit = ((low[i] >> shift | above) & mask) + carries[i]
-                over = uint64(digit > most)
+                over = uint64(digit > uint64(most))
                 carries[i] = over
                 into[first + i] = int16(digit - (over << uint64(c)))
         task = claim(tasks)
 
 
 @kernel
-def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
-    n, end = values.shape[1], starts.shape[1]
+def _sort(
+    tasks: Any, lowest: Any, values: Any, indices: Any, codes: Any, starts: Any
+) -> None:  # fmt: skip
+    end = starts.shape[1]
     task = claim(tasks)
     while task >= 0:
-        digits, into, places = values[task], codes[task], starts[task]
+        digits, into, places = lowest if task == 0 else values[task], codes[task], starts[task]
+        n, some = len(digits), task > 0 and len(indices) > 0
         for i in range(n):
             digit = int64(digits[i])
             if digit != 0:  # a count of the zeros would wait for itself where there are many
@@ -165,6 +191,7 @@ def _sort(tasks: Any, values: Any, codes: Any, starts: Any) -> None:
             digit = int64(digits[i])
             if digit != 0:
                 bucket = uint64(abs(digit) + 1)
-                into[uint64(places[bucket])] = uint32(2 * i + (1 if digit < 0 else 0))
+                index = indices[i] if some else i
+                into[uint64(places[bucket])] = uint32(2 * index + (1 if digit < 0 else 0))
                 places[bucket] += 1
         task = claim(tasks)  # now places[b + 1] is the end of bucket b, and places[b] its beginning

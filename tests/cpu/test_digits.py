@@ -72,10 +72,17 @@ def test_window_choice() -> None:
 
 
 @pytest.mark.parametrize("c", [1, 2, 3, 4, 13, MAX_WINDOW])
-def test_sorted(pool: Pool, c: int) -> None:
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0], ids=lambda share: f"{share} large")
+def test_sorted(pool: Pool, c: int, share: float) -> None:
     """Each window's entries by |digit|, indices ascending within, zeros left out."""
-    rng = random.Random(c)
-    scalars = [rng.choice([0, 1, rng.randrange(BN254.fr.modulus)]) for _ in range(500)]
+    rng, most = random.Random(f"{c} {share}"), (1 << (c - 1)) - (c == MAX_WINDOW)
+    large = [most + 1, 1 << 64, 1 << 128, 1 << 192, BN254.fr.modulus - 1]
+    scalars = [
+        rng.choice([*large, rng.randrange(BN254.fr.modulus)])
+        if rng.random() < share
+        else rng.choice([0, 1, most, rng.randrange(most + 1)])
+        for _ in range(500)
+    ]
     values = from_ints(scalars, 4)
     digits, cut = sorted_digits(pool, values, 254, window=c), signed_digits(pool, values, 254, c)
     for row, codes, starts in zip(cut.tolist(), digits.codes, digits.starts, strict=True):
