@@ -211,13 +211,11 @@ def _final_exponentiation(pool: Pool, curve: Curve) -> None:
 
 
 def _rows(pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.digits import sorted_digits
     from snarkcuda.cpu.matvec import evaluate, group_by_row
     from snarkcuda.groth16.keys import COEFFICIENT
 
     matrices = group_by_row(curve.fr, 2, 1, np.zeros(1, dtype=COEFFICIENT))
-    abc = evaluate(pool, matrices, arrays.from_ints([1], 4))
-    sorted_digits(pool, abc[0], curve.fr.bits)
+    evaluate(pool, matrices, arrays.from_ints([1], 4))
 
 
 def _transforms(vectors: bool, pool: Pool, curve: Curve) -> None:
@@ -239,7 +237,8 @@ def _sums(vectors: bool, group: Group, pool: Pool, curve: Curve) -> None:
     points = arrays.packed(_generator(group))
     if vectors:
         points = to_vector_form(pool, curve.fq, points)
-    digits = sorted_digits(pool, arrays.from_ints([1], 4), curve.fr.bits)
+    # Not a digit by itself, so that it is cut.
+    digits = sorted_digits(pool, arrays.from_ints([1 << 64], 4), curve.fr.bits)
     msm(pool, group, points, digits, vectors=vectors)
 
 

@@ -52,7 +52,7 @@ def existing_outputs(tmp_path):
         (["{key}", "{witness}", "proof.json", "public.json", "--threads", "0"], ["--threads"]),
         (
             ["{key}", "{witness}", "proof.json", "public.json", "--memory", "0"],
-            ["--memory", "'0' is no size above zero: write 500M"],
+            ["--memory", "'0' is no size: write a whole number above zero"],
         ),
         (
             ["{key}", "{witness}", "proof.json", "public.json", "--key-cache", ""],
