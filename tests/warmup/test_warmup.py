@@ -84,17 +84,22 @@ def test_parts_are_all_that_commands_need(curve: Curve, tmp_path: Path) -> None:
     done = compile_parts(parts_of_everything(curve), jobs=2)
     warmed = frozenset[str]().union(*(part.compiled | part.loaded for part in done))
     generate = f"generate mimc {VECTOR_ROWS - 2} large.r1cs large.wtns --curve {curve.name} -q"
+    touched = kernels_touched(tmp_path, generate, *commands(curve))
+    assert len(touched) > 30
+    assert touched <= warmed
+
+
+def kernels_touched(folder: Path, *commands: str) -> set[str]:
+    """Those that commands load or compile, in one process in a folder."""
     told = subprocess.run(
-        [sys.executable, "-c", TELL, generate, *commands(curve)],
-        cwd=tmp_path,
+        [sys.executable, "-c", TELL, *commands],
+        cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
-    assert len(touched) > 30
-    assert touched <= warmed
+    return {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
 
 
 OF_A_COMMAND = {
@@ -127,15 +132,7 @@ def test_parts_of_a_command_are_all_that_it_needs(
     """After them a first run has nothing left to compile in one process."""
     done = compile_parts(parts, jobs=2)
     warmed = frozenset[str]().union(*(part.compiled | part.loaded for part in done))
-    told = subprocess.run(
-        [sys.executable, "-c", TELL, "info case/circuit.r1cs", command],
-        cwd=files,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    touched = {line.split()[1] for line in told.splitlines() if line.split()[0].endswith("ing")}
+    touched = kernels_touched(files, "info case/circuit.r1cs", command)
     assert touched and touched <= warmed
 
 
