@@ -1,0 +1,405 @@
+"""Elements inside compiled CUDA kernels: a numba-cuda type per field, with operators.
+
+    prime field    [n x i32]            operations are blocks of inline PTX, or calls of plain numba
+    Fp2            [2 x [n x i32]]      products by `kernels/ptx_tower.py`
+
+An operation is one LLVM function a module, in place or called. What LLVM must not know stays out of
+it: a block's carries live and die inside its text.
+
+numba-cuda has its own registries of types and words, apart from numba's; the words are those of
+`field/words.py`, so that one formula serves CPU and GPU.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.cuda import types
+from numba.cuda.extending import core_models, intrinsic, lower_builtin, register_model
+from numba.cuda.typing.templates import AbstractTemplate, infer_global, signature
+
+from snarkcuda.field import words
+from snarkcuda.field.params import PrimeField, limbs_of
+from snarkcuda.kernels import ptx, ptx_tower
+from snarkcuda.kernels.field import DeviceField
+
+_I32 = ir.IntType(32)
+_I64 = ir.IntType(64)
+_QUAD = ir.VectorType(_I32, 4)
+_GLOBAL = 1  # the address space
+_IN_PLACE = frozenset({"add", "sub", "neg", "canonical"})  # however products are emitted
+
+
+class DeviceElementType(types.Type):  # type: ignore[misc]
+    """The type of one element inside a kernel."""
+
+    def __init__(self, F: DeviceField) -> None:
+        self.F = F
+        super().__init__(name=f"DeviceElement({F.key},{F.prime.modulus:x})")
+
+
+def _row_type(n: int) -> Any:
+    return ir.ArrayType(_I32, n)
+
+
+def element_ir(F: DeviceField) -> Any:
+    """The LLVM type of an element."""
+    row = _row_type(2 * F.prime.limbs)
+    return row if isinstance(F.field, PrimeField) else ir.ArrayType(row, 2)
+
+
+@register_model(DeviceElementType)
+class _ElementModel(core_models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, element: DeviceElementType) -> None:
+        super().__init__(manager, element, element_ir(element.F))
+
+
+# --- blocks of PTX as LLVM functions ----------------------------------------------------------
+
+
+def _block_function(module: Any, F: DeviceField, name: str) -> Any:
+    """The function of one block in this module, rows of words in, a row out."""
+    in_place = name in _IN_PLACE or not F.calls
+    symbol = f"{F.prime.name}_{name}{'' if in_place else '_call'}"
+    if (function := module.globals.get(symbol)) is not None:
+        return function
+    block = ptx.blocks(F.prime)[name]
+    arguments = [_row_type(n) for n in block.inputs]
+    function = ir.Function(module, ir.FunctionType(_row_type(block.outputs), arguments), symbol)
+    function.linkage = "linkonce_odr"
+    function.attributes.add("alwaysinline" if in_place else "noinline")
+    function.attributes.add("nounwind")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    inputs = [
+        builder.extract_value(row, i)
+        for row, n in zip(function.args, block.inputs, strict=True)
+        for i in range(n)
+    ]
+    results = ir.LiteralStructType([_I32] * block.outputs)
+    constraints = ",".join(["=r"] * block.outputs + ["r"] * len(inputs))
+    assembly = ir.InlineAsm(
+        ir.FunctionType(results, [_I32] * len(inputs)), block.text, constraints, side_effect=False
+    )
+    found = builder.call(assembly, inputs)
+    row = ir.Constant(_row_type(block.outputs), ir.Undefined)
+    for i in range(block.outputs):
+        row = builder.insert_value(row, builder.extract_value(found, i), i)
+    builder.ret(row)
+    return function
+
+
+def _caller(builder: Any, F: DeviceField) -> Callable[..., Any]:
+    """call(name, *rows): the result of a block, as `ptx_tower` wants it."""
+    return lambda name, *rows: builder.call(_block_function(builder.module, F, name), rows)
+
+
+def _fp2_function(builder: Any, F: DeviceField, name: str, formula: Any, *elements: Any) -> Any:
+    """The result of a formula of `ptx_tower`, emitted as one function of the module."""
+    element, symbol = element_ir(F), f"{F.field.name}_{name}{'_call' if F.calls else ''}"
+    function = builder.module.globals.get(symbol)
+    if function is None:
+        shape = ir.FunctionType(element, [element] * len(elements))
+        function = ir.Function(builder.module, shape, symbol)
+        function.linkage = "linkonce_odr"
+        function.attributes.add("noinline" if F.calls else "alwaysinline")
+        function.attributes.add("nounwind")
+        inner = ir.IRBuilder(function.append_basic_block("entry"))
+        # Blocks are in place in it: one call a product, not eight.
+        call = _caller(inner, DeviceField(F.prime, F.arithmetic))
+        parts = [tuple(inner.extract_value(x, i) for i in range(2)) for x in function.args]
+        inner.ret(_join(inner, F, formula(F.prime, call, *parts)))
+    return builder.call(function, elements)
+
+
+def _join(builder: Any, F: DeviceField, parts: Any) -> Any:
+    result = ir.Constant(element_ir(F), ir.Undefined)
+    for i, part in enumerate(parts):
+        result = builder.insert_value(result, part, i)
+    return result
+
+
+# --- operators and words ----------------------------------------------------------------------
+
+
+def _by_limbs(context: Any, builder: Any, sig: Any, args: Any, name: str) -> Any:
+    from snarkcuda.kernels.limbs import compiled_word
+
+    return context.compile_internal(builder, compiled_word(sig.args[0].F, name), sig, args)
+
+
+def _each(builder: Any, F: DeviceField, name: str, *elements: Any) -> Any:
+    """A block on every prime coefficient."""
+    call = _caller(builder, F)
+    if isinstance(F.field, PrimeField):
+        return call(name, *elements)
+    parts = (call(name, *(builder.extract_value(x, i) for x in elements)) for i in range(2))
+    return _join(builder, F, parts)
+
+
+def _lower_linear(name: str) -> Any:
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        F = sig.args[0].F
+        if F.arithmetic == "limbs":
+            return _by_limbs(context, builder, sig, args, name)
+        return _each(builder, F, name, *args)
+
+    return lower
+
+
+def _lower_product(name: str) -> Any:
+    """mul, sqr and mul_sub: formulas of `ptx_tower` where they are more than one block."""
+    formula = {
+        "mul": ptx_tower.fp2_mul,
+        "sqr": ptx_tower.fp2_sqr,
+        "mul_sub": ptx_tower.fp2_mul_sub,
+    }[name]
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        F = sig.args[0].F
+        if F.arithmetic == "limbs":
+            return _by_limbs(context, builder, sig, args, name)
+        if not isinstance(F.field, PrimeField):
+            return _fp2_function(builder, F, name, formula, *args)
+        call = _caller(builder, F)
+        if name == "mul_sub":
+            return ptx_tower.mul_sub(F.prime, call, *args)
+        return call(name, *args)
+
+    return lower
+
+
+def _same(a: Any) -> Any:
+    return a
+
+
+def _boolean(_: Any) -> Any:
+    return types.boolean
+
+
+def _define(symbol: Any, arity: int, lower: Any, result: Callable[[Any], Any] = _same) -> None:
+    """Type `symbol` for `arity` elements of one field, lowered by `lower`."""
+
+    class Template(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            fits = len(args) == arity and isinstance(args[0], DeviceElementType)
+            return signature(result(args[0]), *args) if fits and len(set(args)) == 1 else None
+
+    _register(symbol, Template)
+    lower_builtin(symbol, *[DeviceElementType] * arity)(lower)
+
+
+def _register(symbol: Any, template: Any) -> None:
+    if getattr(operator, symbol.__name__, None) is symbol:
+        infer_global(symbol)(template)
+    else:
+        template.key = symbol
+        infer_global(symbol, types.Function(template))
+
+
+_define(operator.add, 2, _lower_linear("add"))
+_define(operator.sub, 2, _lower_linear("sub"))
+_define(operator.neg, 1, _lower_linear("neg"))
+_define(operator.mul, 2, _lower_product("mul"))
+_define(words.sqr, 1, _lower_product("sqr"))
+_define(words.mul_sub, 4, _lower_product("mul_sub"))
+
+
+def _row_is(builder: Any, row: Any, value: int) -> Any:
+    """Whether a row of words is this constant."""
+    different = ir.Constant(_I32, 0)
+    for i, word in enumerate(limbs_of(value, row.type.count, 32)):
+        bits = builder.xor(builder.extract_value(row, i), ir.Constant(_I32, word))
+        different = builder.or_(different, bits)
+    return builder.icmp_unsigned("==", different, ir.Constant(_I32, 0))
+
+
+def _lower_is_zero(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    F = sig.args[0].F
+    (x,) = args
+    rows = [x] if isinstance(F.field, PrimeField) else [builder.extract_value(x, i) for i in (0, 1)]
+    result = ir.Constant(ir.IntType(1), 1)
+    for row in rows:
+        zero = _row_is(builder, row, 0)
+        if ptx.is_lazy(F.prime):  # p stands for 0 too
+            zero = builder.or_(zero, _row_is(builder, row, F.prime.modulus))
+        result = builder.and_(result, zero)
+    return result
+
+
+_define(words.is_zero, 1, _lower_is_zero, _boolean)
+
+
+def _constant_ir(F: DeviceField, raw: int) -> Any:
+    n = 2 * F.prime.limbs
+    row = ir.Constant(_row_type(n), [ir.Constant(_I32, word) for word in limbs_of(raw, n, 32)])
+    if isinstance(F.field, PrimeField):
+        return row
+    return ir.Constant(element_ir(F), [row, ir.Constant(row.type, None)])
+
+
+def _lower_zero(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _constant_ir(sig.args[0].F, 0)
+
+
+def _lower_one(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    F = sig.args[0].F
+    return _constant_ir(F, F.prime.to_montgomery(1))
+
+
+_define(words.zero_like, 1, _lower_zero)
+_define(words.one_like, 1, _lower_one)
+
+
+class _SelectTemplate(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        if len(args) != 3 or not isinstance(args[1], DeviceElementType) or args[1] != args[2]:
+            return None
+        return signature(args[1], types.boolean, *args[1:])
+
+
+def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.select(*args)
+
+
+_register(words.select, _SelectTemplate)
+lower_builtin(words.select, types.Boolean, DeviceElementType, DeviceElementType)(_lower_select)
+
+
+# --- memory -----------------------------------------------------------------------------------
+
+
+def _row_words(builder: Any, F: DeviceField, element: Any) -> list[Any]:
+    """The words of an element in memory order."""
+    if isinstance(F.field, PrimeField):
+        return [builder.extract_value(element, i) for i in range(element.type.count)]
+    rows = [builder.extract_value(element, i) for i in range(2)]
+    return [builder.extract_value(row, i) for row in rows for i in range(row.type.count)]
+
+
+def _of_words(builder: Any, F: DeviceField, found: list[Any]) -> Any:
+    """The inverse of `_row_words`."""
+    n = 2 * F.prime.limbs
+    rows = []
+    for first in range(0, len(found), n):
+        row = ir.Constant(_row_type(n), ir.Undefined)
+        for i in range(n):
+            row = builder.insert_value(row, found[first + i], i)
+        rows.append(row)
+    return rows[0] if isinstance(F.field, PrimeField) else _join(builder, F, rows)
+
+
+def _load_quads(builder: Any, addresses: Any) -> list[Any]:
+    quads = [builder.load(address, align=16) for address in addresses]
+    return [builder.extract_element(q, ir.Constant(_I32, j)) for q in quads for j in range(4)]
+
+
+def _store_quads(builder: Any, addresses: Any, values: list[Any]) -> None:
+    for k, address in enumerate(addresses):
+        quad = ir.Constant(_QUAD, ir.Undefined)
+        for j in range(4):
+            quad = builder.insert_element(quad, values[4 * k + j], ir.Constant(_I32, j))
+        builder.store(quad, address, align=16)
+
+
+def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
+    """The first 16 bytes of an array of words."""
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(data, ir.PointerType(_QUAD))
+
+
+def _global_addresses(context: Any, builder: Any, F: DeviceField, sig: Any, args: Any) -> list[Any]:
+    """Pointers to the 16-byte pieces of element args[1] of the array args[0] in global memory."""
+    index = context.cast(builder, args[1], sig.args[1], types.int64)
+    data = _data(context, builder, sig.args[0], args[0])
+    first = builder.gep(data, [builder.mul(index, ir.Constant(_I64, F.planes))])
+    start = builder.addrspacecast(first, ir.PointerType(_QUAD, _GLOBAL))
+    return [builder.gep(start, [ir.Constant(_I64, k)]) for k in range(F.planes)]
+
+
+def _shared_addresses(context: Any, builder: Any, F: DeviceField, sig: Any, args: Any) -> list[Any]:
+    """Pointers to piece k of element args[1] of args[2], which lie in planes."""
+    index, n = (context.cast(builder, args[i], sig.args[i], types.int32) for i in (1, 2))
+    data = _data(context, builder, sig.args[0], args[0])
+    return [
+        builder.gep(data, [builder.add(index, builder.mul(n, ir.Constant(_I32, k)))])
+        for k in range(F.planes)
+    ]
+
+
+class CompiledAccess:
+    """Loads, stores and constants of a `DeviceField` in compiled kernels."""
+
+    def __init__(self, F: DeviceField) -> None:
+        element = DeviceElementType(F)
+
+        def reader(addresses: Any) -> Callable[..., Any]:
+            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+                found = _load_quads(builder, addresses(context, builder, F, sig, args))
+                return _of_words(builder, F, found)
+
+            return codegen
+
+        def writer(addresses: Any, canonical: bool = False) -> Callable[..., Any]:
+            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+                x = args[-1]
+                if canonical and ptx.is_lazy(F.prime) and F.arithmetic == "ptx":
+                    x = _each(builder, F, "canonical", x)
+                where = addresses(context, builder, F, sig, args)
+                _store_quads(builder, where, _row_words(builder, F, x))
+                return context.get_dummy_value()
+
+            return codegen
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def load(typing: Any, array: Any, index: Any) -> Any:
+            return element(array, index), reader(_global_addresses)
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def store(typing: Any, array: Any, index: Any, x: Any) -> Any:
+            return types.void(array, index, x), writer(_global_addresses)
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def store_canonical(typing: Any, array: Any, index: Any, x: Any) -> Any:
+            return types.void(array, index, x), writer(_global_addresses, canonical=True)
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def load_shared(typing: Any, array: Any, index: Any, n: Any) -> Any:
+            return element(array, index, n), reader(_shared_addresses)
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def store_shared(typing: Any, array: Any, index: Any, n: Any, x: Any) -> Any:
+            return types.void(array, index, n, x), writer(_shared_addresses)
+
+        self.load, self.store, self.store_canonical = load, store, store_canonical
+        self.load_shared, self.store_shared = load_shared, store_shared
+        self._F = F
+
+    def constant(self, raw: int) -> Callable[[], Any]:
+        """See `DeviceField.constant_raw`."""
+        F = self._F
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def constant(typing: Any) -> Any:
+            return DeviceElementType(F)(), lambda *_: _constant_ir(F, raw)
+
+        return constant  # type: ignore[no-any-return]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def no_unroll(typing: Any) -> Any:
+    """Keep the loop that it stands in: LLVM takes a block of PTX for one cheap instruction.
+
+    An empty block of assembly that must not be duplicated. Only in kernels: LLVM does not inline a
+    function that holds one.
+    """
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        call = builder.call(ir.InlineAsm(nothing, "", "", side_effect=True), [])
+        set.add(call.attributes, "noduplicate")  # llvmlite's list of attributes lacks it
+        return context.get_dummy_value()
+
+    return types.void(), codegen
