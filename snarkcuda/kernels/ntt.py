@@ -11,10 +11,13 @@ the line that starts at offset c < 2^log_stride of its group:
 
     group g:   [ c = 0 1 2 … 2^log_stride − 1 | r = 1 … | … | r = 2^k − 1 … ]
 
-The 2^k-point transform runs along r; before it (dit) or after it (dif) element (r, c) is multiplied
-by root^(c·brev(r)), read from a table that lies as a group does: `factors`. What else is to be
-multiplied, powers of a coset's shift or 1/n, is in that table too (`kernels/ntt_plan.py`). The pass
-at stride 1 can do dif and dit in one: that is where an inverse transform meets a forward one.
+The 2^k-point transform runs along r. Between two passes, of strides 2^s and less, an element is
+multiplied by root^(c·brev(r)), where r and c are its row and its column in the pass of stride 2^s:
+in a dif the pass that has just ended, in a dit the one to come. Either way the product is made as
+a pass stores, by a table that lies as a group does, so that the factor of place i is factors[i mod
+2^(k + s)]; powers of a coset's shift and 1/n are in the tables too (`kernels/ntt_plan.py`). The
+pass at stride 1 can do dif and dit in one: there an inverse transform meets a forward one, and the
+factors of its rows are applied in between.
 
 A block of threads has a tile, 2^log_columns neighbouring lines; a thread has eight elements of a
 line in registers. A step does three levels on them (`butterflies`); between steps the elements
@@ -39,8 +42,8 @@ from snarkcuda.kernels.launch import DeviceKernel, device_kernel
 from snarkcuda.kernels.loops import no_unroll
 from snarkcuda.kernels.target import cuda, uint32
 
-MAX_LEVELS = 9  # of a pass: 2^9 lines of 4 columns are 73 KiB, three tiles a multiprocessor
-MAX_THREADS = 256
+MAX_LEVELS = 9  # of a pass: two lines of 2^9 are 37 KiB of shared memory
+MAX_THREADS = 128
 
 Tile = tuple[int, int, int, int]  # a super-line's first line, the lines, levels, log_stride
 
@@ -65,20 +68,19 @@ def _place(column: int, rows: int, row: int) -> int:
 
 
 @formula
-def _within(tile: Tile, row: int) -> int:
-    """Where a row of a super-line lies in its group."""
-    first, _, levels, log_stride = tile
-    column = (first + (row >> levels)) & ((1 << log_stride) - 1)
-    return ((row & ((1 << levels) - 1)) << log_stride) + column
+def _row_of(tile: Tile, row: int) -> int:
+    """Row of its line that a row of a super-line is."""
+    return row & ((1 << tile[2]) - 1)
 
 
 @formula
 def _index(tile: Tile, row: int) -> int:
-    """Where it lies in the array; −1 for a line beyond the last."""
+    """Where a row of a super-line lies in the array; −1 for a line beyond the last."""
     first, lines, levels, log_stride = tile
     line = first + (row >> levels)
-    group = line >> log_stride
-    return (group << (levels + log_stride)) + _within(tile, row) if line < lines else -1
+    group, column = line >> log_stride, line & ((1 << log_stride) - 1)
+    index = (((group << levels) + _row_of(tile, row)) << log_stride) + column
+    return index if line < lines else -1
 
 
 def shared_bytes(F: DeviceField, levels: int, log_columns: int) -> int:
@@ -87,11 +89,12 @@ def shared_bytes(F: DeviceField, levels: int, log_columns: int) -> int:
 
 
 def ntt_pass(F: DeviceField) -> DeviceKernel:
-    """The kernel of a pass: dif steps if asked, factors if any, dit steps if asked.
+    """The kernel of a pass: dif steps if asked, then dit steps if asked, then factors if any.
 
-    Arguments of a launch: x, words, transformed in place; the roots of the dif and the dit steps,
-    words, root^e for e < 2^levels; factors, words, 2^(levels + log_stride), or fewer and not read;
-    levels, log_columns, log_stride, the number of lines, and the three flags.
+    Arguments of a launch, a thread for eight elements: x, words, transformed in place; the roots of
+    the dif and of the dit steps, words, root^e for e < 2^levels; middle, words, 2^levels factors of
+    rows, read between dif and dit; factors, words, read at mask + 1 places where mask ≥ 0; levels,
+    log_columns, log_stride, the number of lines; dif, dit, 0 or 1; mask, or −1.
     """
     load, store, get, put = F.load, F.store, F.load_shared, F.store_shared
 
@@ -154,42 +157,43 @@ def ntt_pass(F: DeviceField) -> DeviceKernel:
 
     @formula
     def scaled(e: Any, factors: Any, tile: Tile, slot: int) -> Any:
-        """The elements of a step of span 8, each by its factor."""
+        """The elements of a step of span 8, each by the factor of its row."""
         return (
-            e[0] * load(factors, _within(tile, 8 * slot + 0)),
-            e[1] * load(factors, _within(tile, 8 * slot + 1)),
-            e[2] * load(factors, _within(tile, 8 * slot + 2)),
-            e[3] * load(factors, _within(tile, 8 * slot + 3)),
-            e[4] * load(factors, _within(tile, 8 * slot + 4)),
-            e[5] * load(factors, _within(tile, 8 * slot + 5)),
-            e[6] * load(factors, _within(tile, 8 * slot + 6)),
-            e[7] * load(factors, _within(tile, 8 * slot + 7)),
+            e[0] * load(factors, _row_of(tile, 8 * slot + 0)),
+            e[1] * load(factors, _row_of(tile, 8 * slot + 1)),
+            e[2] * load(factors, _row_of(tile, 8 * slot + 2)),
+            e[3] * load(factors, _row_of(tile, 8 * slot + 3)),
+            e[4] * load(factors, _row_of(tile, 8 * slot + 4)),
+            e[5] * load(factors, _row_of(tile, 8 * slot + 5)),
+            e[6] * load(factors, _row_of(tile, 8 * slot + 6)),
+            e[7] * load(factors, _row_of(tile, 8 * slot + 7)),
         )
 
     @formula
-    def put_back(x: Any, tile: Tile, row: int, element: Any) -> None:
-        index = _index(tile, row)
+    def put_back(x: Any, index: int, element: Any, factors: Any, mask: int) -> None:
         if index >= 0:
-            store(x, index, element)
+            store(x, index, element if mask < 0 else element * load(factors, index & mask))
 
     @formula
-    def give(x: Any, tile: Tile, slot: int, q: int, e: Any) -> None:
-        """The inverse of `taken`."""
-        put_back(x, tile, _row(slot, q, 0), e[0])
-        put_back(x, tile, _row(slot, q, 1), e[1])
-        put_back(x, tile, _row(slot, q, 2), e[2])
-        put_back(x, tile, _row(slot, q, 3), e[3])
-        put_back(x, tile, _row(slot, q, 4), e[4])
-        put_back(x, tile, _row(slot, q, 5), e[5])
-        put_back(x, tile, _row(slot, q, 6), e[6])
-        put_back(x, tile, _row(slot, q, 7), e[7])
+    def give(
+        x: Any, tile: Tile, slot: int, q: int, e: Any, factors: Any, mask: int
+    ) -> None:  # fmt: skip
+        """The inverse of `taken`, each element times its factor, if mask ≥ 0."""
+        put_back(x, _index(tile, _row(slot, q, 0)), e[0], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 1)), e[1], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 2)), e[2], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 3)), e[3], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 4)), e[4], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 5)), e[5], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 6)), e[6], factors, mask)
+        put_back(x, _index(tile, _row(slot, q, 7)), e[7], factors, mask)
 
-    signature = ("words", "words", "words", "words", *("i32",) * 7)
+    signature = (*("words",) * 5, *("i32",) * 7)
 
-    @device_kernel(f"ntt_pass[{F.key}]", signature, max_threads=MAX_THREADS, min_blocks=2)
+    @device_kernel(f"ntt_pass[{F.key}]", signature, max_threads=MAX_THREADS, min_blocks=4)
     def ntt_pass(
-        x: Any, dif_roots: Any, dit_roots: Any, factors: Any, levels: int, log_columns: int,
-        log_stride: int, lines: int, dif: int, scale: int, dit: int,
+        x: Any, dif_roots: Any, dit_roots: Any, middle: Any, factors: Any, levels: int,
+        log_columns: int, log_stride: int, lines: int, dif: int, dit: int, mask: int,
     ) -> None:  # fmt: skip
         shared = cuda.shared.array(0, uint32)
         column = cuda.threadIdx.x & ((1 << log_columns) - 1)
@@ -213,8 +217,8 @@ def ntt_pass(F: DeviceField) -> DeviceKernel:
                 e = dif4x2(e, load(dif_roots, 1 << (levels - 2)))
             elif q == 1:
                 e = pairs(e)
-        if scale:
-            e = scaled(e, factors, tile, slot)
+        if dif and dit:
+            e = scaled(e, middle, tile, slot)
         if dit:
             q = levels % 3
             if q == 2:
@@ -230,7 +234,7 @@ def ntt_pass(F: DeviceField) -> DeviceKernel:
                 w1, w2 = load(dit_roots, eighth), load(dit_roots, 2 * eighth)
                 e = dit8(e, w1, w2, load(dit_roots, 3 * eighth))
                 q += 3
-        give(x, tile, slot, rows if dit else 3, e)
+        give(x, tile, slot, rows if dit else 3, e, factors, mask)
 
     return ntt_pass
 
