@@ -57,6 +57,7 @@ logger = logging.getLogger(__name__)  # a kernel: INFO "compiling …", or DEBUG
 
 CACHE_VARIABLE = "SNARKCUDA_CACHE_DIR"
 SUFFIX = ".kernel"
+CUBIN_SUFFIX = ".cubin"  # of a GPU's kernels (`kernels/compiling.py`)
 RECORD_SUFFIX = ".warm"  # of the records of `warmup/records.py`
 
 
@@ -145,7 +146,8 @@ def cache_entries() -> dict[Path, int]:
     """The compiled kernels on disk with their sizes, whatever version of the project made them."""
     found = {}
     with suppress(OSError):  # a directory that we may not read
-        for path in sorted(cache_directory().glob(f"*{SUFFIX}")):
+        paths = (p for suffix in (SUFFIX, CUBIN_SUFFIX) for p in cache_directory().glob(f"*{suffix}"))
+        for path in sorted(paths):
             with suppress(OSError):  # another process may delete it
                 status = path.stat()
                 if stat.S_ISREG(status.st_mode):
@@ -161,10 +163,58 @@ def clear_cache() -> int:
             path.unlink()
             deleted += 1
     with suppress(OSError):
-        for leftover in (f".*{SUFFIX}.tmp", f"*{RECORD_SUFFIX}"):
+        for leftover in (f".*{SUFFIX}.tmp", f".*{CUBIN_SUFFIX}.tmp", f"*{RECORD_SUFFIX}"):
             for path in cache_directory().glob(leftover):
                 path.unlink(missing_ok=True)
     return deleted
+
+
+def read_entry(path: Path) -> bytes | None:
+    """What `write_entry` was given, without the rest; None where it is damaged or not ours."""
+    with suppress(OSError), path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if is_private(status):
+            digest, size = file.read(32), file.read(8)
+            payload = file.read(min(int.from_bytes(size, "little"), status.st_size))
+            # The last use, by which old entries go; many systems do not keep it themselves.
+            os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
+            if hashlib.sha256(size + payload).digest() == digest:
+                return payload
+    return None
+
+
+def write_entry(path: Path, payload: bytes, rest: bytes = b"") -> None:
+    """Write aside and rename, so that no reader ever sees half of an entry.
+
+    A file: SHA-256 of what is loaded, its length (u64), the payload; after that what is not loaded.
+    A full disk costs the entry, not the proof.
+    """
+    loaded = len(payload).to_bytes(8, "little") + payload
+    try:
+        handle, temporary = tempfile.mkstemp(f"{path.suffix}.tmp", ".", path.parent)
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(loaded).digest() + loaded + rest)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _forget_old(path)
+
+
+def _forget_old(path: Path) -> None:
+    """Drop the kernel's other entries, of other sources or versions, unused for a month."""
+    oldest = time.time() - 30 * 86_400
+    name = path.name.rpartition("-")[0]
+    with suppress(OSError):
+        for other in path.parent.glob(f"{name}-*{path.suffix}"):
+            with suppress(OSError):
+                if other.stat().st_atime < oldest:
+                    other.unlink()
 
 
 # --- numba's side -----------------------------------------------------------------------------
@@ -216,11 +266,7 @@ def processor() -> tuple[str, ...]:
 
 
 class _Entries:
-    """The files of one kernel.
-
-    A file: SHA-256 of what is loaded, the length (u64) of numba's pickle and the pickle; after that
-    the bitcode, which is not loaded: tests look at it.
-    """
+    """The files of one kernel: numba's pickle, and behind it the bitcode, at which tests look."""
 
     def __init__(self, directory: Path, function: Callable[..., Any], stamp: str) -> None:
         self._directory = directory
@@ -234,7 +280,7 @@ class _Entries:
     def load(self, key: object) -> Any:
         """The unpickled entry, or None where there is none, or it is damaged or not ours."""
         path = self._path(key)
-        pickled = self._read(path)
+        pickled = read_entry(path)
         if pickled is not None:
             try:
                 found = pickle.loads(pickled)
@@ -245,54 +291,15 @@ class _Entries:
         logger.info("compiling %s", path.stem)
         return None
 
-    @staticmethod
-    def _read(path: Path) -> bytes | None:
-        with suppress(OSError), path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if is_private(status):
-                digest, size = file.read(32), file.read(8)
-                pickled = file.read(min(int.from_bytes(size, "little"), status.st_size))
-                # The last use, by which `_forget_old` goes; many systems do not keep it themselves.
-                os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns))
-                if hashlib.sha256(size + pickled).digest() == digest:
-                    return pickled
-        return None
-
     def bitcode(self, key: object) -> bytes:
         """The optimised LLVM module of an entry that is there."""
         data = self._path(key).read_bytes()
         return data[40 + int.from_bytes(data[32:40], "little") :]
 
     def save(self, key: object, data: Any) -> None:
-        """Write aside and rename, so that no reader ever sees half of an entry.
-
-        A full disk costs the cache entry, not the proof.
-        """
+        """Keep an entry."""
         entry, bitcode = data
-        pickled = dumps(entry)
-        payload = len(pickled).to_bytes(8, "little") + pickled
-        try:
-            handle, temporary = tempfile.mkstemp(f"{SUFFIX}.tmp", ".", self._directory)
-        except OSError:
-            return
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(payload).digest() + payload + bitcode)
-            os.replace(temporary, self._path(key))
-            self._forget_old()
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-
-    def _forget_old(self) -> None:
-        """Drop this kernel's entries, of other sources or versions, unused for a month."""
-        oldest = time.time() - 30 * 86_400
-        for path in self._directory.glob(f"{self._name}-*{SUFFIX}"):
-            with suppress(OSError):
-                if path.stat().st_atime < oldest:
-                    path.unlink()
+        write_entry(self._path(key), dumps(entry), bitcode)
 
     def flush(self) -> None:
         """Forget the kernel's entries (numba calls this on recompile)."""
@@ -342,7 +349,8 @@ def _offer_runtime() -> None:
 
 
 @cache
-def _is_usable(directory: Path) -> bool:
+def is_usable(directory: Path) -> bool:
+    """Whether the cache can be used; warns once of what prevents it."""
     problem = cache_problem(directory)
     if problem:
         warnings.warn(f"{problem}. Kernels compile anew in this process.", stacklevel=2)
@@ -351,6 +359,6 @@ def _is_usable(directory: Path) -> bool:
 
 def _kernel_cache(function: Callable[..., Any]) -> Any:
     directory, stamp = cache_directory(), source_digest(function.__module__)
-    if stamp is None or not _is_usable(directory):
+    if stamp is None or not is_usable(directory):
         return NullCache()
     return _Cache(directory, function, stamp)

@@ -1,0 +1,303 @@
+"""A GPU as a `Device`: the driver API, and cuda.core for launches.
+
+Copies from and to pageable memory go through pinned buffers of the device, two at a time, so that
+the driver's copy of one overlaps with ours of the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snarkcuda.errors import DeviceError
+from snarkcuda.kernels.compiling import compiled
+from snarkcuda.kernels.device import Device, DeviceArray, Event, Stream
+from snarkcuda.kernels.launch import DeviceKernel
+from snarkcuda.kernels.target import INSTALL
+
+try:
+    from cuda.bindings import driver
+    from cuda.core import Device as CoreDevice
+    from cuda.core import EventOptions, LaunchConfig, ObjectCode, launch
+except ImportError as error:
+    raise DeviceError(f"CUDA needs cuda-core, which is not installed: {INSTALL}") from error
+
+_STAGING = 1 << 25  # bytes of a pinned buffer
+_SMALL = 1 << 16  # copied by the driver at once
+
+
+def check(what: str, result: tuple[Any, ...]) -> Any:
+    """The value of a driver call, or its failure as a `DeviceError`."""
+    status, *values = result
+    if status != driver.CUresult.CUDA_SUCCESS:
+        _, name = driver.cuGetErrorString(status)
+        words = name.decode() if isinstance(name, bytes) else str(status)
+        raise DeviceError(f"{what}: CUDA says {words!r} ({status.name})")
+    return values[0] if len(values) == 1 else None
+
+
+class CudaEvent(Event):
+    """An event of a stream."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    def is_done(self) -> bool:
+        """Whether everything before it has ended."""
+        return bool(self.event.is_done)
+
+    def wait(self) -> None:
+        """Block until it has."""
+        _raising("waiting for the device", self.event.sync)
+
+    def milliseconds_since(self, earlier: Event) -> float:
+        """Time on the device between two events."""
+        assert isinstance(earlier, CudaEvent)
+        return float(self.event - earlier.event)
+
+
+def _raising(what: str, call: Any, *arguments: Any) -> Any:
+    """A call of cuda.core, its failure as a `DeviceError`."""
+    try:
+        return call(*arguments)
+    except Exception as error:  # cuda.core's own class, private in some of its versions
+        raise DeviceError(f"{what}: {error}") from error
+
+
+class CudaStream(Stream):
+    """A stream of a GPU."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self.device: CudaDevice = device
+        self._stream = _raising(f"a stream on {device}", device.core.create_stream)
+        self._handle = int(self._stream.handle)
+        self._timed = EventOptions(enable_timing=True)
+
+    def launch(
+        self, kernel: DeviceKernel, blocks: int, threads: int, arguments: Any, shared: int
+    ) -> None:
+        """See `DeviceKernel.launch`."""
+        loaded = self.device.loaded(kernel)
+        flat: list[int] = []
+        for argument in arguments:
+            if isinstance(argument, DeviceArray):
+                # numba's array: meminfo, parent, items, bytes an item, data, shape, stride
+                flat += (0, 0, argument.size, 4, argument.buffer, argument.size, 4)
+            else:
+                flat.append(int(argument))
+        config = LaunchConfig(grid=blocks, block=threads, shmem_size=shared)
+        self.device.make_current()
+        _raising(f"{kernel.label} on {self.device}", launch, self._stream, config, loaded, *flat)
+
+    def record(self) -> Event:
+        """The moment at which all that was asked for so far is done."""
+        self.device.make_current()
+        return CudaEvent(
+            _raising("an event", lambda: self._stream.record(options=self._timed))
+        )
+
+    def wait_for(self, event: Event) -> None:
+        """What is asked for from now on begins after the event."""
+        assert isinstance(event, CudaEvent)
+        _raising("an event", self._stream.wait, event.event)
+
+    def synchronize(self) -> None:
+        """Block until the stream is idle."""
+        self.device.make_current()
+        _raising(f"work on {self.device}", self._stream.sync)
+
+    def upload(self, host: NDArray[Any], to: DeviceArray) -> None:
+        """Copy a C-contiguous array; the host's may change as soon as this returns."""
+        data = host.reshape(-1).view(np.uint8)
+        self._copy(data, to, upload=True)
+
+    def download(self, source: DeviceArray, to: NDArray[Any]) -> None:
+        """Copy into a C-contiguous array, and wait for it."""
+        self._copy(to.reshape(-1).view(np.uint8), source, upload=False)
+
+    def _copy(self, host: NDArray[np.uint8], array: DeviceArray, upload: bool) -> None:
+        self.device.make_current()
+        with self.device.staging() as (buffers, done):
+            size = len(buffers[0])
+            pending: list[tuple[int, int] | None] = [None, None]
+            for turn, first in enumerate(range(0, len(host), size)):
+                which, n = turn % 2, min(size, len(host) - first)
+                self._collect(host, buffers, done, pending, which)
+                address = int(buffers[which].ctypes.data)
+                if upload:
+                    buffers[which][:n] = host[first : first + n]
+                    check(
+                        f"copying to {self.device}",
+                        driver.cuMemcpyHtoDAsync(array.buffer + first, address, n, self._handle),
+                    )
+                else:
+                    check(
+                        f"copying from {self.device}",
+                        driver.cuMemcpyDtoHAsync(address, array.buffer + first, n, self._handle),
+                    )
+                    pending[which] = (first, n)
+                done[which] = self.record()
+            for which in (0, 1) if len(host) <= size else ((turn + 1) % 2, turn % 2):
+                self._collect(host, buffers, done, pending, which)
+
+    def _collect(
+        self, host: Any, buffers: Any, done: list[Event | None], pending: Any, which: int
+    ) -> None:
+        """Wait until a pinned buffer is free, and take what was downloaded into it."""
+        if (event := done[which]) is not None:
+            event.wait()
+            done[which] = None
+        if (place := pending[which]) is not None:
+            first, n = place
+            host[first : first + n] = buffers[which][:n]
+            pending[which] = None
+
+
+class _Staging:
+    """Two pinned buffers, and the events after which each is free."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        device.make_current()
+        self.addresses, self.buffers = [], []
+        for _ in range(2):
+            address = int(
+                check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0))
+            )
+            self.addresses.append(address)
+            self.buffers.append(_bytes_at(address, _STAGING))
+        self.done: list[Event | None] = [None, None]
+
+
+def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
+    import ctypes
+
+    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype=np.uint8)
+
+
+class _Borrowed:
+    """Staging buffers of a device, for one copy."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self._device = device
+
+    def __enter__(self) -> tuple[Any, list[Event | None]]:
+        with self._device.lock:
+            pool = self._device.free_staging
+            self._staging = pool.pop() if pool else None
+        if self._staging is None:
+            self._staging = _Staging(self._device)
+        return self._staging.buffers, self._staging.done
+
+    def __exit__(self, *exception: object) -> None:
+        with self._device.lock:
+            self._device.free_staging.append(self._staging)
+
+
+class CudaDevice(Device):
+    """A GPU by its ordinal.
+
+    Raises:
+        DeviceError: no driver, no such device.
+    """
+
+    def __init__(self, ordinal: int) -> None:
+        self.label = f"cuda:{ordinal}"
+        self.core = _open(ordinal)
+        self.make_current()
+        self.name = str(self.core.name)
+        capability = self.core.compute_capability
+        self.architecture = (int(capability.major), int(capability.minor))
+        self.multiprocessors = int(self.core.properties.multiprocessor_count)
+        self._shared = int(self.core.properties.max_shared_memory_per_block_optin)
+        self.lock = threading.Lock()
+        self.free_staging: list[_Staging] = []
+        self._loaded: dict[DeviceKernel, Any] = {}
+
+    def make_current(self) -> None:
+        """CUDA has a device for each thread: every call from a new thread needs it."""
+        self.core.set_current()
+
+    def loaded(self, kernel: DeviceKernel) -> Any:
+        """The kernel in the device's memory; compiled now if it never was."""
+        with self.lock:
+            if (found := self._loaded.get(kernel)) is not None:
+                return found
+            cubin = compiled(kernel, self.architecture)
+            self.make_current()
+            try:
+                found = ObjectCode.from_cubin(cubin.code).get_kernel(cubin.entry)
+            except Exception as error:
+                raise DeviceError(f"{kernel.label} cannot be loaded on {self}: {error}") from error
+            most = self._shared - cubin.shared
+            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            check(
+                f"shared memory of {kernel.label}",
+                driver.cuKernelSetAttribute(
+                    attribute, most, int(found.handle), self.core.device_id
+                ),
+            )
+            self._loaded[kernel] = found
+            return found
+
+    def staging(self) -> _Borrowed:
+        """Pinned buffers for one copy; several threads have several."""
+        return _Borrowed(self)
+
+    def stream(self) -> CudaStream:
+        """A new stream."""
+        self.make_current()
+        return CudaStream(self)
+
+    def allocate(self, n_bytes: int) -> Any | None:
+        """An address, or None where there is no memory."""
+        self.make_current()
+        result = driver.cuMemAlloc(max(1, n_bytes))
+        if result[0] == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            return None
+        return int(check(f"allocating {n_bytes} bytes on {self}", result))
+
+    def release(self, buffer: Any) -> None:
+        """Give it back; waits for the device."""
+        self.make_current()
+        check(f"freeing memory on {self}", driver.cuMemFree(buffer))
+
+    def array(self, buffer: Any, size: int) -> DeviceArray:
+        """`size` words from an address on."""
+        return DeviceArray(buffer, size)
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes that are free, and all of them."""
+        self.make_current()
+        status, free, total = driver.cuMemGetInfo()
+        check(f"the memory of {self}", (status, None))
+        return int(free), int(total)
+
+    def close(self) -> None:
+        """Give the pinned buffers back."""
+        self.make_current()
+        with self.lock:
+            for staging in self.free_staging:
+                for event in staging.done:
+                    if event is not None:
+                        event.wait()
+                for address in staging.addresses:
+                    check("unpinning memory", driver.cuMemFreeHost(address))
+            self.free_staging = []
+
+
+def _open(ordinal: int) -> Any:
+    """cuda.core's device, or the reason why there is none."""
+    try:
+        devices = CoreDevice.get_all_devices()
+    except Exception as error:
+        raise DeviceError(
+            f"the CUDA driver does not start ({error}): see `snarkcuda doctor`; --device cpu needs "
+            "no driver"
+        ) from error
+    if ordinal >= len(devices):
+        there = ", ".join(f"cuda:{i} ({d.name})" for i, d in enumerate(devices)) or "none"
+        raise DeviceError(f"there is no device cuda:{ordinal}; there are: {there}")
+    return devices[ordinal]

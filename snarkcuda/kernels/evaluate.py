@@ -1,0 +1,88 @@
+"""A and B on the device, and the launches of a = A·w, b = B·w, c = a·b."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from snarkcuda.cpu.matvec import Matrices
+from snarkcuda.field.arrays import U64Array
+from snarkcuda.kernels import matvec, pointwise
+from snarkcuda.kernels.device import DeviceArray, Stream
+from snarkcuda.kernels.field import DeviceField
+from snarkcuda.kernels.launch import DeviceKernel
+from snarkcuda.kernels.matvec_plan import LONGEST, sliced
+from snarkcuda.kernels.memory import Arena
+from snarkcuda.kernels.quotient import grid
+
+
+@cache
+def _kernels(F: DeviceField) -> tuple[DeviceKernel, DeviceKernel, DeviceKernel]:
+    return matvec.matvec_rows(F), matvec.matvec_long_rows(F), pointwise.products(F)
+
+
+@dataclass(frozen=True)
+class DeviceMatrices:
+    """A and B of a key in the memory of a device, as `matvec_plan.Slices` has them."""
+
+    F: DeviceField
+    n: int
+    pieces: int
+    partials: int
+    long_rows: int
+    arrays: tuple[DeviceArray, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Of all arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def free(self, arena: Arena, stream: Stream) -> None:
+        """Give the memory back."""
+        for array in self.arrays:
+            arena.free(array, stream)
+
+
+def load_matrices(
+    arena: Arena, stream: Stream, F: DeviceField, matrices: Matrices, longest: int = LONGEST
+) -> DeviceMatrices:
+    """Slice the matrices of a key and copy them to the device."""
+    s = sliced(matrices, longest)
+    table = matrices.table if len(matrices.table) else np.zeros((1, 4), dtype=np.uint64)
+    long_rows = s.long_rows if len(s.long_rows) else np.zeros((1, 3), dtype=np.uint32)
+    host = s.start, s.targets, s.wires, s.codes, table, long_rows
+    # An array of nothing has no address.
+    found = tuple(arena.upload(a if a.size else np.zeros(1, np.uint32), stream) for a in host)
+    return DeviceMatrices(F, matrices.n, len(s.targets), s.partials, len(s.long_rows), found)
+
+
+def evaluate(
+    arena: Arena, stream: Stream, matrices: DeviceMatrices, witness: U64Array
+) -> DeviceArray:
+    """a, b and c on the domain: 3n elements, Montgomery, below 2p.
+
+    Args:
+        arena: where they are allocated, and what is needed on the way.
+        stream: where.
+        matrices: those of the key.
+        witness: uint64 (n_wires, 4), canonical.
+    """
+    m, F = matrices, matrices.F
+    rows, long_rows, products = _kernels(F)
+    start, targets, wires, codes, table, long = m.arrays
+    values = arena.upload(witness, stream)
+    abc = arena.allocate(3 * m.n * F.words, stream)
+    partials = arena.allocate(max(1, m.partials) * F.words, stream)
+    rows.launch(
+        stream,
+        *grid(m.pieces, matvec.MAX_THREADS),
+        *(abc, partials, start, targets, wires, codes, table, values, m.pieces),
+    )
+    threads = matvec.MAX_THREADS if m.partials > 8 * m.long_rows else 8
+    long_rows.launch(stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads)
+    products.launch(stream, *grid(m.n), abc, m.n)
+    for array in (values, partials):
+        arena.free(array, stream)
+    return abc

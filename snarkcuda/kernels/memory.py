@@ -1,0 +1,149 @@
+"""`Arena`: a device's memory with a budget, reused in the order of streams.
+
+Blocks come in sizes of an eighth of a power of two, so that a proof's buffers fit where those of
+the one before were; a block that is given back waits in a list with the event that ends its last
+use. It is taken again on the same stream at once, as the stream itself orders the two uses, and
+on another stream after that event. Only when the budget or the device is exhausted are free blocks
+given back to the driver, which waits for them.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snarkcuda.errors import DeviceError
+from snarkcuda.kernels.device import Device, DeviceArray, Event, Stream
+
+_SMALLEST = 1 << 12
+
+
+@dataclass(eq=False)
+class _Block:
+    """Memory of the device: free if `event` says when its last use ends."""
+
+    buffer: Any
+    n_bytes: int
+    stream: Stream | None = None
+    event: Event | None = None
+
+
+class Arena:
+    """Allocates on one device, from any thread. Close it, or use it as a context manager.
+
+    Args:
+        device: whose memory.
+        budget: bytes that may be taken at a time; by default all that are free now but a
+            sixteenth, which the driver and other programs need.
+    """
+
+    def __init__(self, device: Device, budget: int | None = None) -> None:
+        self.device = device
+        self.budget = device.memory()[0] * 15 // 16 if budget is None else budget
+        self._lock = threading.Lock()
+        self._free: list[_Block] = []
+        self._used: list[_Block] = []
+        self._taken = 0
+        self.peak = 0
+
+    def allocate(self, size: int, stream: Stream) -> DeviceArray:
+        """`size` words, not set, for use on a stream.
+
+        Raises:
+            DeviceError: more than the budget, or more than the device has left.
+        """
+        n_bytes = block_size(4 * size)
+        with self._lock:
+            block = self._reuse(n_bytes, stream) or self._new(n_bytes)
+            self._used.append(block)
+        return replace(self.device.array(block.buffer, size), owner=block)
+
+    def upload(self, host: NDArray[Any], stream: Stream) -> DeviceArray:
+        """A copy of an array whose bytes are a multiple of four."""
+        array = self.allocate(host.nbytes // 4, stream)
+        stream.upload(np.ascontiguousarray(host), array)
+        return array
+
+    def free(self, array: DeviceArray, stream: Stream) -> None:
+        """Give an array back: the stream uses it until now, and nobody later."""
+        event = stream.record()
+        with self._lock:
+            block = array.owner
+            self._used.remove(block)
+            block.stream, block.event = stream, event
+            self._free.append(block)
+
+    def _reuse(self, n_bytes: int, stream: Stream) -> _Block | None:
+        """A free block of this size: of the same stream, or done, or the first that will be."""
+        fits = [block for block in self._free if block.n_bytes == n_bytes]
+        if not fits:
+            return None
+        block = min(fits, key=lambda b: (b.stream is not stream, not _is_done(b)))
+        self._free.remove(block)
+        if block.stream is not stream and block.event is not None:
+            stream.wait_for(block.event)
+        block.event = block.stream = None
+        return block
+
+    def _new(self, n_bytes: int) -> _Block:
+        if self._taken + n_bytes > self.budget:
+            self._give_back(n_bytes - (self.budget - self._taken))
+        buffer = None
+        if self._taken + n_bytes <= self.budget:
+            buffer = self.device.allocate(n_bytes)
+            if buffer is None and self._give_back(n_bytes):
+                buffer = self.device.allocate(n_bytes)
+        if buffer is None:
+            raise self._exhausted(n_bytes)
+        self._taken += n_bytes
+        self.peak = max(self.peak, self._taken)
+        return _Block(buffer, n_bytes)
+
+    def _give_back(self, wanted: int) -> int:
+        """Return free blocks to the driver until `wanted` bytes are; how many were."""
+        returned = 0
+        while self._free and returned < wanted:
+            block = self._free.pop(0)
+            if block.event is not None:
+                block.event.wait()
+            self.device.release(block.buffer)
+            self._taken -= block.n_bytes
+            returned += block.n_bytes
+        return returned
+
+    def _exhausted(self, n_bytes: int) -> DeviceError:
+        free, total = self.device.memory()
+        return DeviceError(
+            f"{self.device} has no {n_bytes:,} bytes left: {self._taken:,} of a budget of "
+            f"{self.budget:,} are taken, and {free:,} of its {total:,} are free. End other "
+            "programs on it, use another device, or --device cpu"
+        )
+
+    def close(self) -> None:
+        """Return everything to the driver; arrays still in use are lost."""
+        with self._lock:
+            self._free += self._used
+            self._used.clear()
+            self._give_back(self._taken)
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _is_done(block: _Block) -> bool:
+    return block.event is None or block.event.is_done()
+
+
+def block_size(n_bytes: int) -> int:
+    """n_bytes, rounded up to an eighth of a power of two."""
+    if n_bytes <= _SMALLEST:
+        return _SMALLEST
+    step = max(_SMALLEST, 1 << (n_bytes - 1).bit_length() >> 4)
+    return -(-n_bytes // step) * step

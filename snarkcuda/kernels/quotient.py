@@ -1,0 +1,77 @@
+"""h of a, b and c on the device, in both conventions.
+
+    circom     a·b − c at the odd powers of a primitive 2n-th root: six transforms
+    bellman    coefficients of (a·b − c)/(xⁿ − 1), by way of the coset of 7: seven transforms
+
+See `docs/architecture.md`, the quotient; bellman's is that of its `groth16/prover.rs`. The CPU's
+twin of the first is `cpu/quotient.py`; of both, polynomials on Python ints in
+`tests/kernels/test_quotient.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from snarkcuda.field import arrays
+from snarkcuda.kernels import pointwise
+from snarkcuda.kernels.device import DeviceArray, Stream
+from snarkcuda.kernels.field import DeviceField
+from snarkcuda.kernels.launch import DeviceKernel
+from snarkcuda.kernels.memory import Arena
+from snarkcuda.kernels.ntt_plan import Transforms
+
+_BELLMAN_SHIFT = 7  # the least generator of the multiplicative group of BLS12-381's Fr
+
+
+@cache
+def _kernels(F: DeviceField) -> tuple[DeviceKernel, DeviceKernel, DeviceKernel]:
+    return pointwise.circom_quotient(F), pointwise.bellman_quotient(F), pointwise.natural_scalars(F)
+
+
+def grid(n: int, threads: int = pointwise.MAX_THREADS) -> tuple[int, int]:
+    """Blocks and threads for n of them."""
+    threads = min(threads, max(1, n))
+    return -(-n // threads), threads
+
+
+def circom_quotient(
+    transforms: Transforms, shift: int, stream: Stream, abc: DeviceArray
+) -> DeviceArray:
+    """h: scalars of circom's H query, canonical, in the place of a.
+
+    Args:
+        transforms: those of the domain.
+        shift: a primitive 2n-th root of unity, or what stands for it (`ntt.Domain.shift`).
+        stream: where.
+        abc: a, b, c on the domain, 3n elements, Montgomery; overwritten.
+    """
+    F, n = transforms.F, 1 << transforms.log_n
+    transforms.to_coset(shift).run(stream, abc)
+    _kernels(F)[0].launch(stream, *grid(n), abc, n)
+    return abc.part(0, n * F.words)
+
+
+def bellman_quotient(
+    transforms: Transforms, arena: Arena, stream: Stream, abc: DeviceArray
+) -> DeviceArray:
+    """h: the n coefficients, canonical, the last of them 0 if the circuit is satisfied.
+
+    Args:
+        transforms: those of the domain.
+        arena: where h is allocated.
+        stream: where.
+        abc: a, b, c on the domain, 3n elements, Montgomery; overwritten.
+    """
+    F, log_n, n = transforms.F, transforms.log_n, 1 << transforms.log_n
+    p = F.prime.modulus
+    transforms.to_coset(_BELLMAN_SHIFT).run(stream, abc)
+    over = F.prime.to_montgomery(pow(pow(_BELLMAN_SHIFT, n, p) - 1, -1, p))
+    factor = arena.upload(arrays.from_ints([over], F.prime.limbs), stream)
+    _kernels(F)[1].launch(stream, *grid(n), abc, factor, n)
+    a = abc.part(0, n * F.words)
+    back = transforms.to_reversed(True, pow(n, -1, p), pow(_BELLMAN_SHIFT, -1, p))
+    back.run(stream, a)
+    h = arena.allocate(n * F.words, stream)
+    _kernels(F)[2].launch(stream, *grid(n), h, a, log_n)
+    arena.free(factor, stream)
+    return h
