@@ -1,4 +1,4 @@
-"""What callers may ask for: threads, memory, a key cache. Everything else is a ValueError.
+"""What callers may ask for: threads, device, memory, key cache. Everything else is a ValueError.
 
 Apart from what uses them, because the command line's options must not load numba.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 from contextlib import suppress
 from typing import SupportsIndex
 
@@ -21,6 +22,13 @@ def checked_threads(threads: object) -> int | None:
 def checked_memory(memory: object) -> int | None:
     """Bytes to keep to; None leaves them to the machine."""
     return _whole_number("memory", memory, "of bytes, at least 1", None)
+
+
+def checked_device(device: object) -> str:
+    """A device's name: cpu, cuda or cuda:N."""
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:(0|[1-9]\d{0,3}))?", device):
+        raise ValueError(f'device must be "cpu", "cuda" or "cuda:N", not {device!r}')
+    return device
 
 
 def checked_key_cache(key_cache: object) -> str | None:

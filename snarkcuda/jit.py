@@ -146,7 +146,9 @@ def cache_entries() -> dict[Path, int]:
     """The compiled kernels on disk with their sizes, whatever version of the project made them."""
     found = {}
     with suppress(OSError):  # a directory that we may not read
-        paths = (p for suffix in (SUFFIX, CUBIN_SUFFIX) for p in cache_directory().glob(f"*{suffix}"))
+        paths = (
+            p for suffix in (SUFFIX, CUBIN_SUFFIX) for p in cache_directory().glob(f"*{suffix}")
+        )
         for path in sorted(paths):
             with suppress(OSError):  # another process may delete it
                 status = path.stat()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 from snarkcuda.cpu import matvec, resident_key
@@ -42,6 +42,11 @@ class CpuBackend:
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
         self._jobs: WeakSet[CpuJob] = WeakSet()
+
+    @property
+    def label(self) -> str:
+        """Where proofs are made: "cpu (2 threads)"."""
+        return f"cpu ({self.pool.threads} threads)"
 
     def load(
         self,
@@ -101,8 +106,8 @@ class CpuJob:
             return PlainScalars(values, key.matrices.field.bits)
         return sorted_digits(self._pool, values, key.matrices.field.bits, self._stop)
 
-    def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[U64Array]:
-        """a = A·w, b = B·w, c = a·b on the domain."""
+    def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[Any]:
+        """a = A·w, b = B·w, c = a·b on the domain, where and as the backend's `quotient` wants."""
         n_bytes = key.matrices.nbytes + witness.nbytes
 
         def operation() -> U64Array:
@@ -110,7 +115,7 @@ class CpuJob:
 
         return self._start("A·w, B·w", n_bytes, operation)
 
-    def quotient(self, key: ResidentKey, abc: Handle[U64Array]) -> Handle[Scalars]:
+    def quotient(self, key: ResidentKey, abc: Handle[Any]) -> Handle[Scalars]:
         """h: a·b − c on the coset, as scalars of the H query; three inverse, three forward NTTs."""
 
         def operation() -> Scalars:

@@ -11,10 +11,16 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 
-from snarkcuda.arguments import checked_key_cache, checked_memory, checked_threads
+from snarkcuda.arguments import (
+    checked_device,
+    checked_key_cache,
+    checked_memory,
+    checked_threads,
+)
 from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.cpu.memory_plan import available_memory
 from snarkcuda.errors import (
+    DeviceError,
     ForgeableKeyWarning,
     NotOnCurveError,
     NotZeroKnowledgeWarning,
@@ -60,6 +66,15 @@ class Proved:
     zero_knowledge: bool
 
 
+def _backend_on(device: str, threads: int | None) -> CpuBackend:
+    """The backend of a device. That of CUDA is a module that a machine without it cannot load."""
+    if device == "cpu":
+        return CpuBackend(threads)
+    from snarkcuda.kernels.backend import CudaBackend
+
+    return CudaBackend(device, threads)
+
+
 class Prover:
     """Holds a proving key ready on a backend.
 
@@ -70,6 +85,8 @@ class Prover:
     Args:
         key: a zkey file, or a `ProvingKey` already read.
         threads: worker threads, 1 to 4096; by default all processors that this process may use.
+        device: "cpu", "cuda" (the first GPU) or "cuda:N"; a GPU does the rows and the transforms,
+            while the CPU sums points. Nothing else is used instead of what was asked for.
         progress: called with each stage's name as it begins.
         memory: bytes to keep to; a key that does not fit is converted block by block during each
             proof, which then checks its points. By default what the machine has.
@@ -77,10 +94,11 @@ class Prover:
             provers map it (`cpu/key_cache`). What prevents that is a `UserWarning`.
 
     Raises:
-        ValueError: threads, memory or key_cache is none that `snarkcuda.arguments` allows.
+        ValueError: threads, device, memory or key_cache is none that `snarkcuda.arguments` allows.
         FormatError, NotInFieldError: the key file is broken.
         NotOnCurveError: a point of the key is not on its curve, or a header point not in its
         subgroup.
+        DeviceError: there is no such device, or the key does not fit on it.
     """
 
     def __init__(
@@ -88,12 +106,13 @@ class Prover:
         key: FilePath | ProvingKey,
         *,
         threads: int | None = None,
+        device: str = "cpu",
         progress: Progress | None = None,
         memory: int | None = None,
         key_cache: FilePath | None = None,
     ) -> None:
         threads, memory = checked_threads(threads), checked_memory(memory)
-        key_cache = checked_key_cache(key_cache)
+        key_cache, device = checked_key_cache(key_cache), checked_device(device)
         timeline = Timeline(progress)
         if not isinstance(key, ProvingKey):
             with timeline.stage("read key"):
@@ -110,7 +129,7 @@ class Prover:
         self._state = threading.Condition()
         self._proving: set[int] = set()  # threads
         self._closed = False
-        self._backend = CpuBackend(threads)
+        self._backend = _backend_on(device, threads)
         try:
             self._resident = self._backend.load(
                 key,
@@ -127,8 +146,8 @@ class Prover:
 
     @property
     def device(self) -> str:
-        """Where proofs are made: "cpu (2 threads)"."""
-        return f"{self._backend.name} ({self._backend.pool.threads} threads)"
+        """Where proofs are made: "cpu (2 threads)", "cuda:0 (NVIDIA H200), cpu (16 threads)"."""
+        return self._backend.label
 
     @property
     def block(self) -> int:
@@ -174,7 +193,7 @@ class Prover:
             self._check_points(proof)
         if check:
             with timeline.stage("self-check"):
-                self._check_equation(proof, public, witness)
+                self._check_equation(proof, public, witness, r, s)
         return Proved(proof, public, timeline.stages, check, seed is None)
 
     def _check_points(self, proof: Proof) -> None:
@@ -188,14 +207,32 @@ class Prover:
                 "the key is damaged, or was made to leak the witness, or a kernel was edited"
             ) from error
 
-    def _check_equation(self, proof: Proof, public: list[int], witness: Witness) -> None:
-        if not equation_holds(self.key.verifying_key, public, proof):
-            raise UnsatisfiedError(
-                f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
-                "does not verify; the proof was thrown away. `snarkcuda check circuit.r1cs "
-                f"{witness.source}` names the constraint; if it finds none, the key is "
-                "damaged, or a kernel was edited and is wrong"
-            )
+    def _check_equation(
+        self, proof: Proof, public: list[int], witness: Witness, r: int, s: int
+    ) -> None:
+        vk, backend = self.key.verifying_key, self._backend
+        if equation_holds(vk, public, proof):
+            return
+        if backend.name != "cpu":
+            z, timeline = witness.values, Timeline()
+            with CpuBackend(backend.pool.threads) as cpu:
+                again = prove_start(cpu, self._resident, z, r, s, timeline).finish()
+            if equation_holds(vk, public, again):
+                from snarkcuda.kernels.backend import CudaBackend
+
+                assert isinstance(backend, CudaBackend)
+                stage = backend.first_wrong_stage(self._resident, z)
+                raise DeviceError(
+                    f"{backend.label} made a false proof of {witness.source}, which was thrown "
+                    f"away: the CPU proves it. The first operation that differs: {stage}. A "
+                    "kernel was edited, or the device is faulty; --device cpu works"
+                )
+        raise UnsatisfiedError(
+            f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
+            "does not verify; the proof was thrown away. `snarkcuda check circuit.r1cs "
+            f"{witness.source}` names the constraint; if it finds none, the key is "
+            "damaged, or a kernel was edited and is wrong"
+        )
 
     def _randomness(self, seed: bytes | None, witness: Witness) -> tuple[int, int]:
         order = self.key.curve.fr.modulus
@@ -264,6 +301,7 @@ def prove(
     witness: FilePath | Witness,
     *,
     threads: int | None = None,
+    device: str = "cpu",
     check: bool = True,
     seed: bytes | None = None,
 ) -> Proved:
@@ -271,5 +309,5 @@ def prove(
 
     Arguments and errors are those of `Prover` and `Prover.prove`.
     """
-    with Prover(key, threads=threads) as prover:
+    with Prover(key, threads=threads, device=device) as prover:
         return prover.prove(witness, check=check, seed=seed)

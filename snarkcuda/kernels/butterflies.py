@@ -3,8 +3,8 @@
     dif    natural order in, bit-reversed out           dit    bit-reversed in, natural out
 
 w1, w2, w3 are the first powers of a primitive 8th root of unity w; w2 is a 4th root. Products by
-the 0th power are left out, which a transform by pairs of a whole array cannot do: of its products
-per three levels, 12 on 8 elements, 5 remain here, and the caller's by powers of a longer root are 7.
+the 0th power are left out: of the 12 products that a transform by pairs has for three levels of 8
+elements, 5 are here, and 7, by powers of a longer root, the caller's; after the last step none.
 """
 
 from __future__ import annotations

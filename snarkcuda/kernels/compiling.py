@@ -73,7 +73,9 @@ def compiled(kernel: DeviceKernel, architecture: Architecture, fresh: bool = Fal
     path = _cache_path(kernel, architecture)
     if path is not None and not fresh and (payload := jit.read_entry(path)) is not None:
         head, _, code = payload.partition(b"\0")
-        return Cubin(code=code, **{**(found := json.loads(head)), "seconds": tuple(found["seconds"])})
+        return Cubin(
+            code=code, **{**(found := json.loads(head)), "seconds": tuple(found["seconds"])}
+        )
     jit.logger.info("compiling %s", kernel.label)
     cubin = _compile(kernel, architecture)
     if path is not None:
@@ -186,9 +188,7 @@ def _code_bytes(cubin: bytes) -> int:
     sections = [struct.unpack_from("<IIQQQQ", cubin, table + i * size) for i in range(count)]
     names = sections[names_at][4]
     return sum(
-        length
-        for name, _, _, _, _, length in sections
-        if cubin.startswith(b".text.", names + name)
+        length for name, _, _, _, _, length in sections if cubin.startswith(b".text.", names + name)
     )
 
 

@@ -2,8 +2,8 @@
 
 `open_device("cuda:1")` gives one of
 
-    CudaDevice         the driver through cuda.bindings and cuda.core     kernels/device_cuda.py
-    SimulatedDevice    numpy arrays and numba's simulator                 kernels/device_simulated.py
+    CudaDevice         the driver, by cuda.bindings and cuda.core     kernels/device_cuda.py
+    SimulatedDevice    numpy arrays and numba's simulator             kernels/device_simulated.py
 
 Both are this module's `Device`. Nothing here is global: a device belongs to who opened it, streams
 and memory to the device.

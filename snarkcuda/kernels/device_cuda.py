@@ -6,6 +6,7 @@ the driver's copy of one overlaps with ours of the other.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from typing import Any
 
@@ -95,9 +96,7 @@ class CudaStream(Stream):
     def record(self) -> Event:
         """The moment at which all that was asked for so far is done."""
         self.device.make_current()
-        return CudaEvent(
-            _raising("an event", lambda: self._stream.record(options=self._timed))
-        )
+        return CudaEvent(_raising("an event", lambda: self._stream.record(options=self._timed)))
 
     def wait_for(self, event: Event) -> None:
         """What is asked for from now on begins after the event."""
@@ -163,18 +162,14 @@ class _Staging:
         device.make_current()
         self.addresses, self.buffers = [], []
         for _ in range(2):
-            address = int(
-                check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0))
-            )
+            address = int(check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0)))
             self.addresses.append(address)
             self.buffers.append(_bytes_at(address, _STAGING))
         self.done: list[Event | None] = [None, None]
 
 
 def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
-    import ctypes
-
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), dtype=np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 class _Borrowed:
@@ -186,9 +181,8 @@ class _Borrowed:
     def __enter__(self) -> tuple[Any, list[Event | None]]:
         with self._device.lock:
             pool = self._device.free_staging
-            self._staging = pool.pop() if pool else None
-        if self._staging is None:
-            self._staging = _Staging(self._device)
+            found = pool.pop() if pool else None
+        self._staging = found or _Staging(self._device)
         return self._staging.buffers, self._staging.done
 
     def __exit__(self, *exception: object) -> None:

@@ -81,7 +81,9 @@ def evaluate(
         *(abc, partials, start, targets, wires, codes, table, values, m.pieces),
     )
     threads = matvec.MAX_THREADS if m.partials > 8 * m.long_rows else 8
-    long_rows.launch(stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads)
+    long_rows.launch(
+        stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads
+    )
     products.launch(stream, *grid(m.n), abc, m.n)
     for array in (values, partials):
         arena.free(array, stream)

@@ -80,22 +80,22 @@ class DeviceField:
 
     @property
     def load(self) -> Callable[..., Any]:
-        """load(words, i): element i of an array of words in global memory."""
+        """Of (words, i): element i of an array of words in global memory."""
         return self._access.load  # type: ignore[no-any-return]
 
     @property
     def store(self) -> Callable[..., Any]:
-        """store(words, i, x): write element i; x as it is, below 2p where it is lazy."""
+        """Of (words, i, x): write element i; x as it is, below 2p where it is lazy."""
         return self._access.store  # type: ignore[no-any-return]
 
     @property
     def store_canonical(self) -> Callable[..., Any]:
-        """store_canonical(words, i, x): write element i, below p."""
+        """Of (words, i, x): write element i, below p."""
         return self._access.store_canonical  # type: ignore[no-any-return]
 
     @property
     def load_shared(self) -> Callable[..., Any]:
-        """load_shared(shared, i, n): element i of n, which lie in planes of 16 bytes each.
+        """Of (shared, i, n): element i of n, which lie in planes of 16 bytes each.
 
         Plane k holds bytes 16k … 16k + 15 of all elements, so that neighbouring threads with
         neighbouring elements meet no bank conflict.
@@ -104,7 +104,7 @@ class DeviceField:
 
     @property
     def store_shared(self) -> Callable[..., Any]:
-        """store_shared(shared, i, n, x): the inverse of `load_shared`."""
+        """Of (shared, i, n, x): the inverse of `load_shared`."""
         return self._access.store_shared  # type: ignore[no-any-return]
 
     def constant(self, value: int) -> Callable[[], Any]:

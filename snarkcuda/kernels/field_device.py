@@ -21,7 +21,7 @@ from numba.cuda import types
 from numba.cuda.extending import core_models, intrinsic, lower_builtin, register_model
 from numba.cuda.typing.templates import AbstractTemplate, infer_global, signature
 
-from snarkcuda.field import words
+from snarkcuda.field import tower, words
 from snarkcuda.field.params import PrimeField, limbs_of
 from snarkcuda.kernels import ptx, ptx_tower
 from snarkcuda.kernels.field import DeviceField
@@ -125,9 +125,28 @@ def _join(builder: Any, F: DeviceField, parts: Any) -> Any:
 
 
 def _by_limbs(context: Any, builder: Any, sig: Any, args: Any, name: str) -> Any:
-    from snarkcuda.kernels.limbs import compiled_word
+    """An operation of `kernels/limbs.py`; in Fp2 by the tower's formulas, or by coefficient."""
+    from snarkcuda.kernels.limbs_device import compiled_word
 
-    return context.compile_internal(builder, compiled_word(sig.args[0].F, name), sig, args)
+    F = sig.args[0].F
+    if isinstance(F.field, PrimeField):
+        return context.compile_internal(builder, compiled_word(F, name), sig, args)
+    if name in _TOWER:
+        return context.compile_internal(builder, _TOWER[name], sig, args)
+    base = DeviceElementType(DeviceField(F.prime, F.arithmetic, F.calls))
+    parts = []
+    for i in range(2):
+        coefficients = [builder.extract_value(x, i) for x in args]
+        signature_ = signature(base, *[base] * len(args))
+        parts.append(_by_limbs(context, builder, signature_, coefficients, name))
+    return _join(builder, F, parts)
+
+
+def _difference_of_products(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return a * b - c * d
+
+
+_TOWER = {"mul": tower.fp2_mul, "sqr": tower.fp2_sqr, "mul_sub": _difference_of_products}
 
 
 def _each(builder: Any, F: DeviceField, name: str, *elements: Any) -> Any:
@@ -253,9 +272,36 @@ _define(words.zero_like, 1, _lower_zero)
 _define(words.one_like, 1, _lower_one)
 
 
+class _PartsTemplate(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        (x,) = args
+        if not isinstance(x, DeviceElementType) or isinstance(x.F.field, PrimeField):
+            return None
+        base = DeviceElementType(DeviceField(x.F.prime, x.F.arithmetic, x.F.calls))
+        return signature(types.UniTuple(base, 2), x)
+
+
+class _ExtendTemplate(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        c0, *rest = args
+        if not isinstance(c0, DeviceElementType) or rest != [c0]:
+            return None
+        F = DeviceField(c0.F.prime.extension, c0.F.arithmetic, c0.F.calls)
+        return signature(DeviceElementType(F), c0, c0)
+
+
+# A pair is an LLVM array of two, which an element of Fp2 already is.
+_register(words.parts, _PartsTemplate)
+lower_builtin(words.parts, DeviceElementType)(lambda context, builder, sig, args: args[0])
+_register(words.extend, _ExtendTemplate)
+lower_builtin(words.extend, DeviceElementType, DeviceElementType)(
+    lambda context, builder, sig, args: _join(builder, sig.return_type.F, args)
+)
+
+
 class _SelectTemplate(AbstractTemplate):  # type: ignore[misc]
     def generic(self, args: Any, kws: Any) -> Any:
-        if len(args) != 3 or not isinstance(args[1], DeviceElementType) or args[1] != args[2]:
+        if not isinstance(args[1], DeviceElementType) or args[1] != args[2]:
             return None
         return signature(args[1], types.boolean, *args[1:])
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from snarkcuda.field.naive import Extension, Naive, flatten, unflatten
+from snarkcuda.field.naive import Extension, flatten, unflatten
+from snarkcuda.field.params import PrimeField
 from snarkcuda.kernels.field import DeviceField
+from snarkcuda.kernels.limbs import LimbElement
 
 
 class SimulatedAccess:
@@ -21,43 +23,43 @@ class SimulatedAccess:
     def __init__(self, F: DeviceField) -> None:
         self._F = F
         self._prime_words = 2 * F.prime.limbs
-        if F.arithmetic == "limbs":
-            from snarkcuda.kernels.limbs import simulated_element
 
-            self._prime_element = simulated_element(F.prime)
-
-    def load(self, words: Any, i: int) -> Naive:
+    def load(self, words: Any, i: int) -> Any:
         """See `DeviceField.load`."""
         first = int(i) * self._F.words
         return self._element(_array(words)[first : first + self._F.words])
 
-    def store(self, words: Any, i: int, x: Naive) -> None:
+    def store(self, words: Any, i: int, x: Any) -> None:
         """See `DeviceField.store`."""
         first = int(i) * self._F.words
         _array(words)[first : first + self._F.words] = self._words(x)
 
     store_canonical = store
 
-    def load_shared(self, shared: Any, i: int, n: int) -> Naive:
+    def load_shared(self, shared: Any, i: int, n: int) -> Any:
         """See `DeviceField.load_shared`."""
         return self._element(_planes(shared, self._F.planes, n)[:, int(i)].reshape(-1))
 
-    def store_shared(self, shared: Any, i: int, n: int, x: Naive) -> None:
+    def store_shared(self, shared: Any, i: int, n: int, x: Any) -> None:
         """See `DeviceField.store_shared`."""
         planes = _planes(shared, self._F.planes, n)
         planes[:, int(i)] = self._words(x).reshape(-1, 4)
 
-    def constant(self, raw: int) -> Callable[[], Naive]:
+    def constant(self, raw: int) -> Callable[[], Any]:
         """See `DeviceField.constant_raw`."""
         row = np.zeros(self._F.words, dtype=np.uint32)
         row[: self._prime_words] = _row(raw, self._prime_words)
         return lambda: self._element(row)
 
-    def _element(self, words: Any) -> Naive:
+    def _element(self, words: Any) -> Any:
         rows = words.reshape(-1, self._prime_words)
         if self._F.arithmetic == "limbs":
-            parts = tuple(self._prime_element(row.copy()) for row in rows)
-            return parts[0] if len(parts) == 1 else Extension(self._F.field, parts)  # type: ignore
+            parts = tuple(LimbElement(self._F.prime, row.copy()) for row in rows)
+            return (
+                parts[0]
+                if isinstance(self._F.field, PrimeField)
+                else Extension(self._F.field, parts)
+            )
         prime = self._F.prime
         values = (int.from_bytes(row.tobytes(), "little") for row in rows)
         return unflatten(self._F.field, [prime.from_montgomery(value) for value in values])

@@ -43,8 +43,8 @@ from snarkcuda.kernels.loops import no_unroll
 from snarkcuda.kernels.target import cuda, uint32
 
 MAX_LEVELS = 9  # of a pass: two lines of 2^9 are 37 KiB of shared memory
-# Four blocks of so many threads a multiprocessor: 128 registers a thread, for which some 60 bytes of
-# indices spill. Without, three blocks fit, and 2^20 elements take 4 % longer.
+# Four blocks of so many threads a multiprocessor, of 128 registers a thread, for which some 60
+# bytes of indices spill. Without, three blocks fit, and 2^20 elements take 4 % longer.
 MAX_THREADS = 128
 
 Tile = tuple[int, int, int, int]  # a super-line's first line, the lines, levels, log_stride
@@ -192,7 +192,9 @@ def ntt_pass(F: DeviceField) -> DeviceKernel:
 
     signature = (*("words",) * 5, *("i32",) * 7)
 
-    @device_kernel(f"ntt_pass[{F.key}]", signature, max_threads=MAX_THREADS, min_blocks=4, may_spill=True)
+    @device_kernel(
+        f"ntt_pass[{F.key}]", signature, max_threads=MAX_THREADS, min_blocks=4, may_spill=True
+    )
     def ntt_pass(
         x: Any, dif_roots: Any, dit_roots: Any, middle: Any, factors: Any, levels: int,
         log_columns: int, log_stride: int, lines: int, dif: int, dit: int, mask: int,

@@ -24,6 +24,7 @@ from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.params import PrimeField
 from snarkcuda.kernels.device import DeviceArray, Stream
 from snarkcuda.kernels.field import DeviceField
+from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.memory import Arena
 from snarkcuda.kernels.ntt import MAX_LEVELS, MAX_THREADS, ntt_factors, ntt_pass, shared_bytes
 
@@ -99,7 +100,7 @@ class Transform:
 
 
 @cache
-def _kernels(F: DeviceField) -> tuple[object, object]:
+def _kernels(F: DeviceField) -> tuple[DeviceKernel, DeviceKernel]:
     return ntt_pass(F), ntt_factors(F)
 
 

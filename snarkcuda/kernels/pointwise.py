@@ -55,9 +55,7 @@ def bellman_quotient(F: DeviceField) -> DeviceKernel:
     load, store = F.load, F.store
     one = F.constant(1)
 
-    @device_kernel(
-        f"bellman_quotient[{F.key}]", ("words", "words", "i64"), max_threads=MAX_THREADS
-    )
+    @device_kernel(f"bellman_quotient[{F.key}]", ("words", "words", "i64"), max_threads=MAX_THREADS)
     def bellman_quotient(abc: Any, over: Any, n: int) -> None:
         i = cuda.grid(1)
         if i < n:
@@ -75,9 +73,7 @@ def natural_scalars(F: DeviceField) -> DeviceKernel:
     load, store_canonical = F.load, F.store_canonical
     raw_one = F.constant_raw(1)
 
-    @device_kernel(
-        f"natural_scalars[{F.key}]", ("words", "words", "i64"), max_threads=MAX_THREADS
-    )
+    @device_kernel(f"natural_scalars[{F.key}]", ("words", "words", "i64"), max_threads=MAX_THREADS)
     def natural_scalars(out: Any, x: Any, log_n: int) -> None:
         i = cuda.grid(1)
         if i < 1 << log_n:

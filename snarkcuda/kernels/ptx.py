@@ -4,7 +4,7 @@ A field element is n words of 32 bits in Montgomery form, R = 2^(32n), p its mod
 registers hold values below m = 2p (lazy), elsewhere below m = p (strict):
 
     operation                  operands           result                  why it fits
-    mul, sqr                   a, b < m           < m                     (ab + Rp)/R < 2p, as ab ≤ Rp
+    mul, sqr                   a, b < m           < m                     (ab + Rp)/R ≤ 2p: ab ≤ Rp
     add, sub, neg              < m                < m                     2m ≤ R
     canonical                  < 2p               < p
     add_loose                  < m                < 2m                    2m ≤ R
@@ -136,7 +136,7 @@ def _wide_product(b: Builder, x: Number, y: Number) -> Number:
         _add_slice(b, same, i, x[0::2], word, i > 0)
         if i > 0:
             b.carry_into(other, i + n)
-    return _summed(b, *accumulators, 2 * n)
+    return _summed(b, accumulators, 2 * n)
 
 
 def _wide_square(b: Builder, x: Number) -> Number:
@@ -154,7 +154,7 @@ def _wide_square(b: Builder, x: Number) -> Number:
             _add_slice(b, pairs, i + first, words, x[i], not fresh)
             if not fresh:
                 b.carry_into(pairs, end)
-    unlike = _summed(b, *accumulators, 2 * n)
+    unlike = _summed(b, accumulators, 2 * n)
     doubled: list[Word | None] = ["0", *b.add(unlike[1:], unlike[1:])]
     for i, word in enumerate(x):
         pair = doubled[2 * i : 2 * i + 2]
@@ -172,8 +172,9 @@ def _add_slice(
     accumulator[place : place + 2 * len(xs)] = pairs
 
 
-def _summed(b: Builder, even: list[Word | None], odd: list[Word | None], n: int) -> Number:
-    """even + odd in n words; odd has nothing at place 0."""
+def _summed(b: Builder, accumulators: list[list[Word | None]], n: int) -> Number:
+    """The sum of the two in n words; the odd one has nothing at place 0."""
+    even, odd = accumulators
     first, *rest = (word or "0" for word in even[:n])
     return [first, *b.add(rest, [word or "0" for word in odd[1:n]])]
 

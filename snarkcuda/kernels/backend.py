@@ -1,0 +1,199 @@
+"""The CUDA backend's first half: rows and quotient on a device, sums of points on the CPU.
+
+The device's operations of a job run in order on a stream and a thread of their own, beside the
+CPU's of the same job; h comes back to the host when it is done. What is printed as the device, and
+what an error names, is the device that was asked for: there is no falling back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+
+from snarkcuda.cpu import matvec, quotient, resident_key
+from snarkcuda.cpu.backend import CpuBackend, CpuJob, Handle, Scalars
+from snarkcuda.cpu.ntt import domain_of_size
+from snarkcuda.cpu.pool import Pool, submit
+from snarkcuda.cpu.resident_key import ResidentKey
+from snarkcuda.field.arrays import U64Array, to_ints
+from snarkcuda.formats.opening import FilePath
+from snarkcuda.groth16.keys import ProvingKey
+from snarkcuda.groth16.timeline import Timeline
+from snarkcuda.kernels.device import DeviceArray, Stream, open_device
+from snarkcuda.kernels.evaluate import DeviceMatrices, evaluate, load_matrices
+from snarkcuda.kernels.field import device_field
+from snarkcuda.kernels.memory import Arena
+from snarkcuda.kernels.ntt_plan import Transforms
+from snarkcuda.kernels.quotient import circom_quotient
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CudaKey(ResidentKey):
+    """A proving key whose matrices and tables are on a device too.
+
+    Attributes:
+        rows: A and B there.
+        transforms: those of the domain.
+        shift: of the coset.
+    """
+
+    rows: DeviceMatrices
+    transforms: Transforms
+    shift: int
+
+
+class CudaBackend(CpuBackend):
+    """A device and the CPU's threads. Close it, or use it as a context manager.
+
+    Args:
+        device: "cuda" or "cuda:N".
+        threads: worker threads of the CPU; by default all processors that may be used.
+        gpu_memory: bytes of the device to keep to; by default nearly all that are free.
+
+    Raises:
+        DeviceError: there is no such device.
+    """
+
+    name = "cuda"
+
+    def __init__(
+        self, device: str, threads: int | None = None, gpu_memory: int | None = None
+    ) -> None:
+        self.device = open_device(device)
+        self.arena = Arena(self.device, gpu_memory)
+        super().__init__(threads)
+
+    @property
+    def label(self) -> str:
+        """Where proofs are made: "cuda:0 (NVIDIA H200), cpu (16 threads)"."""
+        return f"{self.device}, {super().label}"
+
+    def load(
+        self,
+        key: ProvingKey,
+        timeline: Timeline,
+        two_adicity: int | None = None,
+        memory: int | None = None,
+        cache: FilePath | None = None,
+    ) -> CudaKey:
+        """Make a key resident on both; arguments and errors are those of `resident_key.load`.
+
+        Raises:
+            DeviceError: its matrices and tables do not fit on the device.
+        """
+        resident = resident_key.load(self.pool, key, timeline, two_adicity, memory, cache)
+        F = device_field(key.curve.fr)
+        domain = domain_of_size(key.curve.fr, key.domain_size, two_adicity)
+        with timeline.stage(f"load {self.device.label}", resident.matrices.nbytes):
+            stream = self.device.stream()
+            rows = load_matrices(self.arena, stream, F, resident.matrices)
+            transforms = Transforms(self.arena, stream, F, domain.log_n)
+            transforms.to_coset(domain.shift)  # makes the tables
+            stream.synchronize()
+        return CudaKey(**vars(resident), rows=rows, transforms=transforms, shift=domain.shift)
+
+    def job(self, timeline: Timeline) -> CudaJob:
+        """A new sequence of operations."""
+        job = CudaJob(self.pool, timeline, self.arena)
+        self._jobs.add(job)
+        return job
+
+    def first_wrong_stage(self, key: ResidentKey, witness: U64Array) -> str:
+        """The first operation whose result on the device is not the CPU's, for an error."""
+        there = cast(CudaKey, key)
+        stream, modulus = self.device.stream(), key.matrices.field.modulus
+        abc = matvec.evaluate(self.pool, key.matrices, witness)
+        abc_there, found = evaluate(self.arena, stream, there.rows, witness), np.empty_like(abc)
+        try:
+            stream.download(abc_there, found)
+            pairs = zip(to_ints(found), to_ints(abc), strict=True)
+            if any((a - b) % modulus for a, b in pairs):  # the device's may be below 2p
+                return "A·w, B·w"
+            stream.download(
+                circom_quotient(there.transforms, there.shift, stream, abc_there), found[0]
+            )
+        finally:
+            self.arena.free(abc_there, stream)
+        h = quotient.coset_quotient(self.pool, key.tables, abc)
+        return "none of them again" if np.array_equal(h, found[0]) else "quotient (6 NTTs)"
+
+    def close(self) -> None:
+        """Cancel what still runs, end the threads and give the device's memory back."""
+        super().close()
+        self.arena.close()
+        self.device.close()
+
+
+class CudaJob(CpuJob):
+    """The operations of one proof: the device's in order on a stream, the CPU's beside them."""
+
+    def __init__(self, pool: Pool, timeline: Timeline, arena: Arena) -> None:
+        super().__init__(pool, timeline)
+        self._arena = arena
+        self._device = ThreadPoolExecutor(1, thread_name_prefix="snarkcuda-device")
+        self._stream: Stream = arena.device.stream()
+        self._abc: DeviceArray | None = None
+
+    def _start_there(self, stage: str, n_bytes: int, operation: Callable[[], T]) -> Handle[T]:
+        def timed() -> T:
+            with self._timeline.stage(f"{stage} [{self._arena.device.label}]", n_bytes):
+                return operation()
+
+        return submit(self._device, timed)
+
+    def evaluate(self, key: ResidentKey, witness: U64Array) -> Handle[DeviceArray]:
+        """a = A·w, b = B·w, c = a·b on the domain, on the device."""
+        rows = cast(CudaKey, key).rows
+
+        def operation() -> DeviceArray:
+            self._abc = evaluate(self._arena, self._stream, rows, witness)
+            self._stream.synchronize()
+            return self._abc
+
+        return self._start_there("A·w, B·w", rows.nbytes + witness.nbytes, operation)
+
+    def quotient(self, key: ResidentKey, abc: Handle[DeviceArray]) -> Handle[Scalars]:
+        """h: a·b − c on the coset, on the device; then its digits, on the CPU."""
+        transforms, shift = cast(CudaKey, key).transforms, cast(CudaKey, key).shift
+
+        def operation() -> U64Array:
+            there = circom_quotient(transforms, shift, self._stream, abc.result())
+            h = np.empty((key.matrices.n, key.matrices.field.limbs), dtype=np.uint64)
+            self._stream.download(there, h)
+            self._free()
+            return h
+
+        n_bytes = 3 * 8 * 4 * key.key.domain_size
+        h = self._start_there("quotient (6 NTTs)", n_bytes, operation)
+        return submit(self._device, lambda: self._digits(key, h.result()))
+
+    def _free(self) -> None:
+        """Give the buffers back; h, or nothing, has been taken from them."""
+        if self._abc is not None:
+            self._arena.free(self._abc, self._stream)
+            self._abc = None
+
+    def close(self) -> None:
+        """Wait for the operations and end the job's threads."""
+        super().close()
+        self._device.shutdown(wait=True)
+        self._free()
+
+    def cancel(self) -> None:
+        """End the operations; a transform that has begun goes on to its end, for milliseconds."""
+        self._stop.set()
+        self._device.shutdown(wait=True, cancel_futures=True)
+        super().cancel()
+        self._free()
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """See `CpuJob`."""
+        if kind is None:
+            self._device.shutdown(wait=False)
+        super().__exit__(kind, *rest)

@@ -1,0 +1,163 @@
+"""Transforms on a device against direct evaluation, and against the CPU's bit for bit."""
+
+import random
+
+import numpy as np
+import pytest
+
+from snarkcuda.bench.operations.ntt import barycentric_weights
+from snarkcuda.circuits.synthetic import draw_elements
+from snarkcuda.cpu import ntt
+from snarkcuda.cpu.pool import Pool
+from snarkcuda.field import arrays
+from snarkcuda.field.params import BLS12_381_FR, BN254_FR
+from snarkcuda.kernels.field import device_field
+from snarkcuda.kernels.ntt_plan import Transforms, split
+from snarkcuda.kernels.target import simulated
+from tests.kernels.arrays_there import back, there
+
+FIELDS = (BN254_FR, BLS12_381_FR)
+SPLITS = [(), (1,), (2,), (3,), (4,), (2, 3), (3, 2), (1, 2, 3), (4, 3)]
+COLUMNS = 1  # two lines a block: the simulator runs a Python thread for each of CUDA's
+
+
+def reversed_bits(i: int, log_n: int) -> int:
+    return int(f"{i:0{log_n}b}"[::-1], 2) if log_n else 0
+
+
+def direct(p: int, root: int, values: list[int]) -> list[int]:
+    """Σ x_j·root^(jk) for every k: Horner's rule."""
+    found = []
+    for k in range(len(values)):
+        point, total = pow(root, k, p), 0
+        for value in reversed(values):
+            total = (total * point + value) % p
+        found.append(total)
+    return found
+
+
+@pytest.mark.parametrize("splitting", SPLITS, ids=str)
+@pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
+def test_against_direct_evaluation(device, arena, stream, field, splitting) -> None:
+    log_n = sum(splitting)
+    n, p, draw = 1 << log_n, field.modulus, random.Random(f"{field.name} {splitting}")
+    polynomials = [[draw.randrange(p) for _ in range(n)] for _ in range(3)]
+    polynomials[2][0] = p - 1
+    given = [field.to_montgomery(v) for values in polynomials for v in values]
+    transforms = Transforms(arena, stream, device_field(field), log_n, splitting)
+    root, over_n = field.root_of_unity(log_n), pow(n, -1, p)
+
+    def after(transform, raw):
+        x = there(arena, stream, raw, field.limbs)
+        transform.run(stream, x, COLUMNS)
+        found = [field.from_montgomery(v) for v in back(stream, x, field.limbs)]
+        arena.free(x, stream)
+        return [found[i : i + n] for i in range(0, 3 * n, n)]
+
+    order = [reversed_bits(k, log_n) for k in range(n)]
+    for inverse in (False, True):
+        w = pow(root, -1 if inverse else 1, p)
+        expected = [direct(p, w, values) for values in polynomials]
+        found = after(transforms.to_reversed(inverse), given)
+        assert [[row[i] for i in order] for row in found] == expected
+        shifted = [[given[b * n + i] for i in order] for b in range(3)]
+        found = after(transforms.to_natural(inverse), [v for row in shifted for v in row])
+        assert found == expected
+    shift = 25
+    scaled = after(transforms.to_reversed(True, over_n, shift), given)
+    for row, values in zip(scaled, polynomials, strict=True):
+        coefficients = direct(p, pow(root, -1, p), values)
+        assert [row[i] for i in order] == [
+            c * over_n * pow(shift, k, p) % p for k, c in enumerate(coefficients)
+        ]
+    transforms.close()
+
+
+@pytest.mark.parametrize("log_n", range(8) if simulated() else range(21))
+@pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
+def test_coset_as_on_the_cpu(device, arena, stream, field, log_n) -> None:
+    domain = ntt.domain_of_size(field, 1 << log_n)
+    x = draw_elements(field, "coset", field.name, 3 << log_n).reshape(3, -1, field.limbs)
+    there_ = arena.upload(x, stream)
+    transforms = Transforms(arena, stream, device_field(field), log_n)
+    columns = COLUMNS if simulated() else None
+    transforms.to_coset(domain.shift).run(stream, there_, columns)
+    found = np.empty_like(x)
+    stream.download(there_, found)
+    with Pool(2) as pool:
+        ntt.to_coset(pool, ntt.tables(pool, domain), x)
+    wrong = [
+        i
+        for i, (a, b) in enumerate(zip(arrays.to_ints(found), arrays.to_ints(x), strict=True))
+        if (a - b) % field.modulus
+    ]
+    assert not wrong
+    transforms.close()
+    arena.free(there_, stream)
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("log_n", range(21, 28))
+@pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
+def test_large(device, arena, stream, field, log_n) -> None:
+    """There and back gives what was given; one value of a sparse polynomial is evaluated."""
+    n, p = 1 << log_n, field.modulus
+    F = device_field(field)
+    transforms = Transforms(arena, stream, F, log_n)
+    x = np.zeros((n, field.limbs), dtype=np.uint64)
+    draw = random.Random(log_n)
+    places = [0, 1, n - 1, *(draw.randrange(n) for _ in range(1000))]
+    coefficients = {place: draw.randrange(p) for place in places}
+    raw = [field.to_montgomery(c) for c in coefficients.values()]
+    x[list(coefficients)] = arrays.from_ints(raw, field.limbs)
+    array = arena.upload(x, stream)
+    transforms.to_reversed().run(stream, array)
+    found = np.empty_like(x)
+    stream.download(array, found)
+    root = field.root_of_unity(log_n)
+    for k in (0, 1, n - 1, *(draw.randrange(n) for _ in range(20))):
+        expected = sum(c * pow(root, j * k, p) for j, c in coefficients.items()) % p
+        value = arrays.to_int(found[reversed_bits(k, log_n)])
+        assert field.from_montgomery(value) == expected
+    scaled = Transforms(arena, stream, F, log_n)
+    transforms.to_natural(inverse=True).run(stream, array)
+    stream.download(array, found)
+    rows = [*coefficients, *(draw.randrange(n) for _ in range(1000))]
+    for row in rows:
+        value = field.from_montgomery(arrays.to_int(found[row]))
+        assert value == coefficients.get(row, 0) * n % p
+    for each in (transforms, scaled):
+        each.close()
+    arena.free(array, stream)
+
+
+def test_splits() -> None:
+    """As few passes as can be, none over nine levels; 2^27 in three."""
+    for log_n in range(28):
+        levels = split(log_n)
+        assert sum(levels) == log_n and all(0 < k <= 9 for k in levels)
+        assert len(levels) == -(-log_n // 9)
+    assert split(27) == (9, 9, 9) and split(20) == (6, 6, 8)
+
+
+def test_levels_of_another_size(arena, stream) -> None:
+    with pytest.raises(ValueError, match=r"are not those of 2\^4"):
+        Transforms(arena, stream, device_field(BN254_FR), 4, (2, 3))
+
+
+def test_barycentric_weights_are_another_way(device, arena, stream) -> None:
+    """A point of the coset, by a formula that shares nothing with transforms."""
+    field, log_n = BN254_FR, 6
+    domain = ntt.domain_of_size(field, 1 << log_n)
+    x = draw_elements(field, "weights", "x", 1 << log_n)
+    array = arena.upload(x, stream)
+    transforms = Transforms(arena, stream, device_field(field), log_n)
+    transforms.to_coset(domain.shift).run(stream, array, COLUMNS)
+    found = back(stream, array, field.limbs)
+    z = domain.shift * pow(domain.root, 5, field.modulus) % field.modulus
+    weights = barycentric_weights(domain, z)
+    products = (w * v for w, v in zip(weights, arrays.to_ints(x), strict=True))
+    assert (found[5] - sum(products)) % field.modulus == 0
+    transforms.close()
+    arena.free(array, stream)
