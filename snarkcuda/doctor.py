@@ -194,7 +194,6 @@ _HARMFUL = {
 }
 _WITHOUT_EFFECT = {
     "NUMBA_CACHE_DIR": "SNARKCUDA_CACHE_DIR moves the kernels",
-    "NUMBA_ENABLE_CUDASIM": "nothing here uses CUDA, simulated or not",
     "NUMBA_NUM_THREADS": "--threads is the number of threads",
     "NUMBA_THREADING_LAYER": "threads are our own",
 }
@@ -202,6 +201,12 @@ _WITHOUT_EFFECT = {
 
 def _settings() -> Iterator[Finding]:
     for name, value in sorted(os.environ.items()):
+        if name == "NUMBA_ENABLE_CUDASIM":
+            simulator = value not in ("", "0")
+            yield Finding(
+                name, f"{value} (--device cuda is {'the simulator' if simulator else 'a GPU'})"
+            )
+            continue
         if name in _WITHOUT_EFFECT:
             yield Finding(name, f"{value} (no effect: {_WITHOUT_EFFECT[name]})")
         elif name in _HARMFUL and value not in ("", _HARMFUL[name][0]):
@@ -253,8 +258,10 @@ def _megabytes(n_bytes: int | None) -> str:
 
 
 def _cuda() -> Iterator[Finding]:
-    yield Finding("CUDA", "not used: this version proves on the CPU only")
+    yield Finding("CUDA", "--device cuda: rows and transforms; sums of points are the CPU's")
     yield _numba_cuda()
+    toolkit = _toolkit()
+    yield Finding("CUDA compiler", f"nvJitLink {toolkit}" if toolkit else "not installed")
     driver = machine.cuda_driver()
     if driver is None:
         yield Finding("CUDA driver", "none found")
@@ -264,8 +271,22 @@ def _cuda() -> Iterator[Finding]:
         problem = f"it does not start: cuInit gives error {driver.error}"
         fix = "see what nvidia-smi says; a container must be given the GPU when it is started"
         yield Finding("CUDA driver", value, problem, fix)
+    elif toolkit and _padded(driver.version, toolkit)[0][0] < _padded(toolkit)[0][0]:
+        problem = f"it is for CUDA {driver.version}, older than the compiler, {toolkit}"
+        major = driver.version.partition(".")[0]
+        fix = f"update the driver, or pip install 'numba-cuda[cu{major}]'"
+        yield Finding("CUDA driver", value, problem, fix)
     else:
         yield Finding("CUDA driver", value)
+
+
+def _toolkit() -> str | None:
+    """The version of what makes machine code for a GPU: "13.5"."""
+    try:
+        nvjitlink: Any = import_module("cuda.bindings.nvjitlink")
+        return ".".join(map(str, nvjitlink.version()))
+    except Exception:  # whatever a library that is not there raises
+        return None
 
 
 def _numba_cuda() -> Finding:

@@ -16,8 +16,8 @@ def wants_gpu(arguments: list[str]) -> bool:
     )
 
 
-# numba reads this once, when it is imported: CUDA kernels run in its simulator unless a GPU is asked
-# for. xdist's workers inherit it.
+# numba reads this once, when it is imported: CUDA kernels run in its simulator unless a GPU is
+# asked for. xdist's workers inherit it.
 if "PYTEST_XDIST_WORKER" not in os.environ and not wants_gpu(sys.argv):
     os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 

@@ -13,15 +13,16 @@ CHOICES = {  # the first is the default
     "scalars": ("random", "bits"),
     "path": ("auto", "vector", "scalar"),
 }
+DEVICE = "device"  # a variant with names without end: cpu, cuda, cuda:N
 OPERATIONS = {  # and the variants that each has
-    "field": ("group", "path"),
+    "field": ("group", "path", DEVICE),
     "msm": ("group", "scalars", "path"),
-    "ntt": ("path",),
-    "matvec": ("scalars",),
+    "ntt": ("path", DEVICE),
+    "matvec": ("scalars", DEVICE),
     "setup": ("scalars",),
     "prove": ("scalars",),
 }
-LOG_N = (6, 24)  # vectors transform 64 points at once; checks in Python take a minute at 2^24
+LOG_N = (6, 27)  # vectors transform 64 points at once; checks in Python take a minute at 2^24
 DEFAULT_LOG_N = 14
 SEED = "snarkcuda bench"
 
@@ -35,6 +36,7 @@ class Case:
         curve: "bn254" or "bls12_381".
         log_n: log2 of the points, rows or elements.
         group, scalars, path: one of `CHOICES`, None where the operation has no such variant.
+        device: "cuda" or "cuda:N"; None is the CPU.
     """
 
     operation: str
@@ -43,10 +45,11 @@ class Case:
     group: str | None = None
     scalars: str | None = None
     path: str | None = None
+    device: str | None = None
 
     def __str__(self) -> str:
         """What a record calls it, and by which `--compare` finds it again."""
-        variants = [getattr(self, name) for name in CHOICES]
+        variants = [getattr(self, name) for name in (*CHOICES, DEVICE)]
         words = [self.operation, self.curve, f"2^{self.log_n}", *filter(None, variants)]
         return " ".join(words)
 
@@ -58,11 +61,20 @@ class Case:
             ValueError: the operation has no such variant.
         """
         takes = OPERATIONS[operation]
+        device = variants.get(DEVICE)
+        if device == "cpu":
+            device = None
         for name, value in variants.items():
-            if value is not None and name not in takes:
+            if value not in (None, "cpu") and name not in takes:
                 raise ValueError(f"{operation} has no --{name}")
-        chosen = {name: variants.get(name) or CHOICES[name][0] for name in takes}
-        return cls(operation, curve, log_n, **chosen)
+        if device and variants.get("path"):
+            raise ValueError("--path is the CPU's: there is one on a GPU")
+        chosen = {
+            name: variants.get(name) or CHOICES[name][0]
+            for name in takes
+            if name in CHOICES and not (device and name == "path")
+        }
+        return cls(operation, curve, log_n, **chosen, device=device)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that apply, for JSON."""
@@ -80,6 +92,7 @@ class Subject:
             another way, in Python integers where that is feasible.
         unit, n_units: what a call's time is divided by ("addition").
         stages: the named parts of a result's time.
+        device_ns: a result's time by the device's own clock, which is then what counts.
         close: ends what the subject started.
     """
 
@@ -88,4 +101,5 @@ class Subject:
     unit: str
     n_units: int
     stages: Callable[[Any], Sequence[Stage]] = lambda result: ()
+    device_ns: Callable[[Any], int] | None = None
     close: Callable[[], None] = lambda: None

@@ -32,6 +32,18 @@ def machine(threads: int) -> dict[str, str]:
     return {**found, "revision": revision} if revision else found
 
 
+def gpu(device: str) -> str:
+    """A GPU's name, driver and clock, now and at most, as nvidia-smi has them."""
+    ordinal = device.partition(":")[2] or "0"
+    what = "name,driver_version,clocks.sm,clocks.max.sm"
+    command = ["nvidia-smi", f"--id={ordinal}", f"--query-gpu={what}", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return said.stdout.strip() if said.returncode == 0 else "unknown"
+
+
 def source_revision() -> str | None:
     """The git revision of these sources, "-dirty" if edited; None outside of a checkout."""
     if not (ROOT / ".git").exists():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snarkcuda.bench.case import Case
-from snarkcuda.bench.machine_line import dated
+from snarkcuda.bench.machine_line import dated, gpu
 from snarkcuda.bench.measure import Measured
 from snarkcuda.bench.statistics import Comparison, compare_runs
 from snarkcuda.errors import FormatError, MismatchError
@@ -26,10 +26,14 @@ _MOVING = ("load", "snarkcuda", "revision")  # what two runs on one machine may 
 
 def record_of(measured: Iterable[Measured], threads: int) -> dict[str, Any]:
     """The record, ready for JSON."""
+    measured = list(measured)
+    devices = dict.fromkeys(each.case.device for each in measured if each.case.device)
+    head = dated(threads)
+    head["machine"] |= {device: gpu(device) for device in devices}
     return {
         "format": FORMAT,
         "format_version": VERSION,
-        **dated(threads),
+        **head,
         "cases": [each.as_dict() for each in measured],
     }
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from snarkcuda.bench.case import CHOICES, DEFAULT_LOG_N, LOG_N, OPERATIONS, Case
+from snarkcuda.bench.case import CHOICES, DEFAULT_LOG_N, DEVICE, LOG_N, OPERATIONS, Case
 from snarkcuda.cli.curve_option import Curves
-from snarkcuda.cli.shared_options import json_option, threads_option
+from snarkcuda.cli.shared_options import device_option, json_option, threads_option
 from snarkcuda.cli.words import answer, say
 from snarkcuda.curve.params import Curve
 
@@ -60,6 +60,7 @@ def size_options(operations: Sequence[str]) -> Decorator:
             for name in CHOICES
             if name in takes
         ),
+        *([device_option] if DEVICE in takes else []),
         threads_option,
     ]
     return all_of(options)

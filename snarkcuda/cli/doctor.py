@@ -20,7 +20,7 @@ def doctor(as_json: bool) -> int:
     Looked at: the versions of Python and of the packages that snarkcuda needs; whether numba can be
     imported; the processor, how many of its cores may be used (affinity, a container's quota) and
     what numba compiles for; NUMBA_* settings; the kernel cache and the room on its disk; memory;
-    the CUDA driver, its devices and numba-cuda (this version proves on the CPU only).
+    numba-cuda, the CUDA compiler, the driver and its devices, for --device cuda.
 
     Nothing is compiled, nothing is sent anywhere, and no proof is made. What the system does not
     tell is "unknown". The text is made to be pasted into a report; it holds the paths of the

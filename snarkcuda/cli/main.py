@@ -29,6 +29,7 @@ from snarkcuda.cli.doctor import doctor
 from snarkcuda.cli.export import export
 from snarkcuda.cli.generate import generate
 from snarkcuda.cli.info import info
+from snarkcuda.cli.kernels import kernels
 from snarkcuda.cli.prove import prove
 from snarkcuda.cli.setup import setup
 from snarkcuda.cli.signals import end_interrupted, handle_signals, was_interrupted
@@ -51,7 +52,10 @@ def cli() -> None:
     """
 
 
-commands = setup, prove, verify, check, export, info, generate, bench, doctor, warmup, cache
+commands = (
+    *(setup, prove, verify, check, export, info, generate),
+    *(bench, kernels, doctor, warmup, cache),
+)
 for command in commands:
     cli.add_command(command)
 

@@ -12,7 +12,7 @@ from snarkcuda import __version__
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.byte_size import ByteSize
 from snarkcuda.cli.key_cache_option import key_cache_option
-from snarkcuda.cli.shared_options import json_option, threads_option
+from snarkcuda.cli.shared_options import device_option, json_option, threads_option
 from snarkcuda.cli.signals import results_are_written
 from snarkcuda.cli.words import answer, say, warn
 
@@ -22,6 +22,7 @@ from snarkcuda.cli.words import answer, say, warn
 @click.argument("witness")
 @click.argument("proof")
 @click.argument("public")
+@device_option
 @threads_option
 @click.option("--no-check", is_flag=True, help="Do not verify the proof before writing it.")
 @click.option("--check-key", is_flag=True, help="First check the key as `snarkcuda check` does.")
@@ -44,6 +45,7 @@ def prove(
     witness: str,
     proof: str,
     public: str,
+    device: str,
     threads: int | None,
     no_check: bool,
     check_key: bool,
@@ -68,6 +70,11 @@ def prove(
     PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
     this key may mean nothing.
 
+    --device cuda makes a GPU do A*w, B*w and the transforms, while the CPU sums points. It needs
+    the extra snarkcuda[cuda] and a driver; where either is missing, or anything fails on the GPU,
+    the command fails: no other device is used than the one that is asked for. With
+    NUMBA_ENABLE_CUDASIM=1 it is numba's simulator, for keys of some hundred constraints.
+
     --key-cache is for a key that is proved with often. DIR must be yours alone: what lies there is
     trusted as the program is. A file there that is damaged or belongs to another key is made anew.
     `snarkcuda cache prune` deletes keys that were not used for long.
@@ -86,6 +93,7 @@ def prove(
     Examples:
       snarkcuda prove circuit.zkey witness.wtns proof.json public.json
       snarkcuda prove circuit.zkey witness.wtns proof.json public.json --threads 4 --quiet
+      snarkcuda prove circuit.zkey witness.wtns proof.json public.json --device cuda
     """
     from snarkcuda.cli.report import Progress, announce_compilation, stage_records, stage_table
     from snarkcuda.formats.output import check_outputs, write_outputs
@@ -123,15 +131,22 @@ def prove(
         from snarkcuda.cli.first_run import kernels_of
         from snarkcuda.cpu.resident_key import uses_vectors
         from snarkcuda.groth16.prover import Prover
-        from snarkcuda.warmup.parts import parts_of_pairing, parts_of_proof
+        from snarkcuda.warmup.parts import parts_of_device, parts_of_pairing, parts_of_proof
 
         curve = proving_key.curve
         parts = parts_of_proof(curve, uses_vectors(proving_key))
         parts += [] if no_check else parts_of_pairing(curve)
+        if device != "cpu":
+            parts += parts_of_device(curve, device)
         with (
             kernels_of(parts, threads, progress, timeline),
             Prover(
-                proving_key, threads=threads, progress=progress, memory=memory, key_cache=key_cache
+                proving_key,
+                threads=threads,
+                device=device,
+                progress=progress,
+                memory=memory,
+                key_cache=key_cache,
             ) as prover,
         ):
             progress.fraction = prover.fraction
@@ -142,7 +157,7 @@ def prove(
                 check=not no_check,
                 seed=None if seed is None else os.fsencode(seed),
             )
-            device, load_stages = prover.device, prover.load_stages
+            made_on, load_stages = prover.device, prover.load_stages
         with timeline.stage("write"):
             outputs = {
                 proof: proof_to_json(result.proof).encode(),
@@ -158,7 +173,7 @@ def prove(
         checked = "verified" if result.checked else "NOT verified (--no-check)"
         say(
             f"wrote {proof} and {public}: a proof over {proving_key.curve.name}, {checked}, "
-            f"made on {device}"
+            f"made on {made_on}"
         )
     for note in notes:
         say(f"note: {note}")
@@ -176,7 +191,7 @@ def prove(
             "proof": proof,
             "public": public,
             "curve": proving_key.curve.name,
-            "device": device,
+            "device": made_on,
             "checked": result.checked,
             "zero_knowledge": result.zero_knowledge,
             "seconds": total,

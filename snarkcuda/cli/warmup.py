@@ -11,7 +11,7 @@ from snarkcuda import __version__
 from snarkcuda.arguments import MAX_THREADS
 from snarkcuda.cli import BEGAN
 from snarkcuda.cli.curve_option import BOTH, Curves
-from snarkcuda.cli.shared_options import json_option
+from snarkcuda.cli.shared_options import device_option, json_option
 from snarkcuda.cli.signals import KERNELS_ARE_KEPT, if_interrupted
 from snarkcuda.cli.words import answer, say
 from snarkcuda.curve.params import Curve
@@ -25,15 +25,20 @@ from snarkcuda.curve.params import Curve
     default=BOTH,
     help="bn254, bls12_381 or both [both].",
 )
+@device_option
 @click.option("--jobs", type=click.IntRange(1, MAX_THREADS), help="Processes [all processors].")
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no closing line.")
-def warmup(curves: tuple[Curve, ...], jobs: int | None, as_json: bool, quiet: bool) -> None:
+def warmup(
+    curves: tuple[Curve, ...], device: str, jobs: int | None, as_json: bool, quiet: bool
+) -> None:
     """Compile, in several processes, every kernel that proofs, checks and setups need.
 
     Without it each command compiles what it needs when it first runs. Kernels are kept in the
     directory of `snarkcuda cache info`, for this processor and this version: warm up again after
     either has changed. What is there already is not compiled again.
+
+    --device cuda compiles the CUDA kernels of `prove --device cuda` too.
 
     --curve takes snarkjs's names too (bn128, bls12381). Each process takes up to half a gigabyte;
     without --jobs there are as many as there are usable processors and free memory for them.
@@ -51,10 +56,12 @@ def warmup(curves: tuple[Curve, ...], jobs: int | None, as_json: bool, quiet: bo
     """
     from snarkcuda import jit
     from snarkcuda.cli.report import Progress
-    from snarkcuda.warmup.parts import parts_of_everything
+    from snarkcuda.warmup.parts import parts_of_device, parts_of_everything
     from snarkcuda.warmup.processes import Compiled, compile_parts, default_jobs
 
     parts = [part for curve in curves for part in parts_of_everything(curve)]
+    if device != "cpu":
+        parts += [part for curve in curves for part in parts_of_device(curve, device)]
     jobs = jobs or default_jobs()
     whole, finished, n_kernels, n_parts = sum(part.cost for part in parts), 0.0, 0, 0
     if_interrupted(f"{KERNELS_ARE_KEPT}: run it again to go on")

@@ -109,7 +109,8 @@ class CudaBackend(CpuBackend):
         there = cast(CudaKey, key)
         stream, modulus = self.device.stream(), key.matrices.field.modulus
         abc = matvec.evaluate(self.pool, key.matrices, witness)
-        abc_there, found = evaluate(self.arena, stream, there.rows, witness), np.empty_like(abc)
+        values, found = self.arena.upload(witness, stream), np.empty_like(abc)
+        abc_there = evaluate(self.arena, stream, there.rows, values)
         try:
             stream.download(abc_there, found)
             pairs = zip(to_ints(found), to_ints(abc), strict=True)
@@ -119,7 +120,8 @@ class CudaBackend(CpuBackend):
                 circom_quotient(there.transforms, there.shift, stream, abc_there), found[0]
             )
         finally:
-            self.arena.free(abc_there, stream)
+            for array in (abc_there, values):
+                self.arena.free(array, stream)
         h = quotient.coset_quotient(self.pool, key.tables, abc)
         return "none of them again" if np.array_equal(h, found[0]) else "quotient (6 NTTs)"
 
@@ -152,7 +154,9 @@ class CudaJob(CpuJob):
         rows = cast(CudaKey, key).rows
 
         def operation() -> DeviceArray:
-            self._abc = evaluate(self._arena, self._stream, rows, witness)
+            values = self._arena.upload(witness, self._stream)
+            self._abc = evaluate(self._arena, self._stream, rows, values)
+            self._arena.free(values, self._stream)
             self._stream.synchronize()
             return self._abc
 

@@ -72,6 +72,7 @@ def compiled(kernel: DeviceKernel, architecture: Architecture, fresh: bool = Fal
     """
     path = _cache_path(kernel, architecture)
     if path is not None and not fresh and (payload := jit.read_entry(path)) is not None:
+        jit.logger.debug("loading %s", kernel.label)
         head, _, code = payload.partition(b"\0")
         return Cubin(
             code=code, **{**(found := json.loads(head)), "seconds": tuple(found["seconds"])}

@@ -75,7 +75,7 @@ class CudaStream(Stream):
         self.device: CudaDevice = device
         self._stream = _raising(f"a stream on {device}", device.core.create_stream)
         self._handle = int(self._stream.handle)
-        self._timed = EventOptions(enable_timing=True)
+        self._timed = EventOptions(timing_enabled=True)
 
     def launch(
         self, kernel: DeviceKernel, blocks: int, threads: int, arguments: Any, shared: int

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 
 from snarkcuda.cpu.matvec import Matrices
-from snarkcuda.field.arrays import U64Array
 from snarkcuda.kernels import matvec, pointwise
 from snarkcuda.kernels.device import DeviceArray, Stream
 from snarkcuda.kernels.field import DeviceField
@@ -59,7 +58,11 @@ def load_matrices(
 
 
 def evaluate(
-    arena: Arena, stream: Stream, matrices: DeviceMatrices, witness: U64Array
+    arena: Arena,
+    stream: Stream,
+    matrices: DeviceMatrices,
+    witness: DeviceArray,
+    threads: int = matvec.MAX_THREADS,
 ) -> DeviceArray:
     """a, b and c on the domain: 3n elements, Montgomery, below 2p.
 
@@ -67,24 +70,22 @@ def evaluate(
         arena: where they are allocated, and what is needed on the way.
         stream: where.
         matrices: those of the key.
-        witness: uint64 (n_wires, 4), canonical.
+        witness: n_wires elements, canonical.
+        threads: of a block, a power of two.
     """
     m, F = matrices, matrices.F
     rows, long_rows, products = _kernels(F)
     start, targets, wires, codes, table, long = m.arrays
-    values = arena.upload(witness, stream)
     abc = arena.allocate(3 * m.n * F.words, stream)
     partials = arena.allocate(max(1, m.partials) * F.words, stream)
     rows.launch(
         stream,
-        *grid(m.pieces, matvec.MAX_THREADS),
-        *(abc, partials, start, targets, wires, codes, table, values, m.pieces),
+        *grid(m.pieces, threads),
+        *(abc, partials, start, targets, wires, codes, table, witness, m.pieces),
     )
-    threads = matvec.MAX_THREADS if m.partials > 8 * m.long_rows else 8
     long_rows.launch(
         stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads
     )
     products.launch(stream, *grid(m.n), abc, m.n)
-    for array in (values, partials):
-        arena.free(array, stream)
+    arena.free(partials, stream)
     return abc

@@ -1,12 +1,12 @@
 """The arithmetic of `kernels/ptx.py` in plain numba: 32-bit limbs, one loop inside another.
 
-This is the page to read, and to change, before that one. Its functions work on rows of uint32, least
-significant first; they run as they stand in Python and in the simulator, limb by limb, and compiled
-on a device, where rows are local arrays that end up in registers. All values are strict, below p.
+This is the page to read, and to change, before that one. Its functions work on rows of uint32,
+least significant first; they run as they stand in Python and in the simulator, limb by limb, and
+compiled on a device, where rows are local arrays that end up in registers. Values are below p.
 
     mul    a·b/R mod p, R = 2^(32n): CIOS, Koç, Acar and Kaliski, IEEE Micro 16(3), 1996
 
-A sum of two products of 32 bits each and two limbs fits 64 bits: 2·(2^32 − 1)² + 2·(2^32 − 1) < 2^64.
+A product of two limbs and two limbs more fit 64 bits: (2^32 − 1)² + 2·(2^32 − 1) = 2^64 − 1.
 Every literal is a uint64, since numba makes a float of a uint64 and an int64.
 """
 
@@ -80,7 +80,7 @@ def limb_words(field: PrimeField) -> LimbWords:
         for k in range(n):
             j = n - 1 - k
             if a[j] != p[j]:
-                return a[j] < p[j]
+                return bool(a[j] < p[j])
         return False
 
     @formula

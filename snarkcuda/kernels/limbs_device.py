@@ -17,7 +17,7 @@ from snarkcuda.kernels.target import cuda, uint32
 
 @cache
 def compiled_word(F: DeviceField, name: str) -> Callable[..., Any]:
-    """add, sub, neg, mul, sqr or mul_sub of elements of a prime field, for numba-cuda to compile."""
+    """add, sub, neg, mul, sqr or mul_sub of elements of a prime field, to be compiled."""
     n, words = 2 * F.prime.limbs, limb_words(F.prime)
     scratch = n + 2
     words_add, words_sub, words_mul = words.add, words.sub, words.mul

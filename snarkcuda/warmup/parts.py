@@ -151,6 +151,28 @@ def parts_of_setup(curve: Curve, research: bool, vectors: bool) -> list[Part]:
     ]
 
 
+def parts_of_device(curve: Curve, device: str) -> list[Part]:
+    """The CUDA kernels of a curve's proofs, for the GPU that a device's name means.
+
+    In the simulator, which compiles nothing, none.
+
+    Raises:
+        DeviceError: there is no such device.
+    """
+    from snarkcuda.kernels.device import open_device
+    from snarkcuda.kernels.target import simulated
+
+    if simulated():
+        return []
+    major, minor = open_device(device).architecture
+    return [_device_part(curve, f"sm_{major}{minor}")]
+
+
+def _device_part(curve: Curve, architecture: str) -> Part:
+    work = partial(_device_kernels, architecture)
+    return Part(f"CUDA kernels for {architecture}", curve, "snarkcuda.kernels.catalog", 3, work)
+
+
 def parts_of_everything(curve: Curve) -> list[Part]:
     """What `prove`, `verify`, `check` and `setup` run, with keys of any size."""
     from snarkcuda.field.vector_type import has_vectors
@@ -165,8 +187,15 @@ def parts_of_everything(curve: Curve) -> list[Part]:
 
 def part_named(text: str) -> Part:
     """The inverse of `str(part)`."""
-    parts = (part for curve in CURVES for part in parts_of_everything(curve))
-    return next(part for part in parts if str(part) == text)
+    *_, architecture = text.split()
+    for curve in CURVES:
+        parts = parts_of_everything(curve)
+        if architecture.startswith("sm_"):
+            parts.append(_device_part(curve, architecture))
+        for part in parts:
+            if str(part) == text:
+                return part
+    raise KeyError(text)
 
 
 # --- proofs -----------------------------------------------------------------------------------
@@ -310,3 +339,15 @@ def _columns(group: Group, pool: Pool, curve: Curve) -> None:
     if group == curve.g1:
         leave_montgomery(pool, curve.fq, differences(pool, group, point, point))
         key_coefficients(_square(curve))
+
+
+# --- CUDA -------------------------------------------------------------------------------------
+
+
+def _device_kernels(architecture: str, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.kernels.catalog import kernels_of
+    from snarkcuda.kernels.compiling import compiled
+
+    digits = architecture.removeprefix("sm_")
+    for kernel in kernels_of(curve):
+        compiled(kernel, (int(digits[:-1]), int(digits[-1])))

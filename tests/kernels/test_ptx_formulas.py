@@ -1,4 +1,4 @@
-"""The group law through the text of the PTX blocks: carries and lazy ranges, which ints never see."""
+"""The group law through the text of the PTX blocks: carries and lazy ranges, unseen by ints."""
 
 import random
 from dataclasses import dataclass

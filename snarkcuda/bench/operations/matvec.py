@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snarkcuda.bench.case import SEED, Case, Subject
 from snarkcuda.bench.operations.circuit import circuit
-from snarkcuda.circuits.r1cs import SparseRows
+from snarkcuda.circuits.r1cs import R1cs, SparseRows
 from snarkcuda.circuits.synthetic import draw
 from snarkcuda.cpu import matvec
 from snarkcuda.cpu.pool import Pool
@@ -25,18 +25,25 @@ def subject(case: Case, pool: Pool) -> Subject:
     def call() -> U64Array:
         return matvec.evaluate(pool, matrices, witness.values)
 
+    def is_right(abc: U64Array) -> bool:
+        return rows_are_right(r1cs, witness.values, abc)
+
+    return Subject(call, is_right, "entry", len(matrices.wires))
+
+
+def rows_are_right(r1cs: R1cs, witness: U64Array, abc: U64Array) -> bool:
+    """Whether some rows of a, b and c, Montgomery, are what integers give."""
+    fr = r1cs.curve.fr
+
     def row_sum(matrix: SparseRows, row: int) -> int:
         entries = slice(matrix.start[row], matrix.start[row + 1])
         coefficients = arrays.to_ints(matrix.values[entries])
-        values = arrays.to_ints(witness.values[matrix.wires[entries]])
+        values = arrays.to_ints(witness[matrix.wires[entries]])
         return sum(k * v for k, v in zip(coefficients, values, strict=True)) % fr.modulus
 
-    def is_right(abc: U64Array) -> bool:
-        for row in (int(word) % r1cs.n_constraints for word in draw(SEED, "rows", _ROWS)):
-            a, b = row_sum(r1cs.a, row), row_sum(r1cs.b, row)
-            found = [fr.from_montgomery(value) for value in arrays.to_ints(abc[:, row])]
-            if found != [a, b, a * b % fr.modulus]:
-                return False
-        return True
-
-    return Subject(call, is_right, "entry", len(matrices.wires))
+    for row in (int(word) % r1cs.n_constraints for word in draw(SEED, "rows", _ROWS)):
+        a, b = row_sum(r1cs.a, row), row_sum(r1cs.b, row)
+        found = [fr.from_montgomery(value) for value in arrays.to_ints(abc[:, row])]
+        if found != [a, b, a * b % fr.modulus]:
+            return False
+    return True

@@ -21,7 +21,7 @@ from snarkcuda.curve.params import curve_named
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 
-_POLYNOMIALS = 3
+POLYNOMIALS = 3
 
 
 def subject(case: Case, pool: Pool) -> Subject:
@@ -31,7 +31,7 @@ def subject(case: Case, pool: Pool) -> Subject:
     fr, n = curve.fr, 1 << case.log_n
     domain = ntt.domain_of_size(fr, n)
     tables = ntt.tables(pool, domain, takes_vectors(case))
-    x = draw_elements(fr, SEED, "values", _POLYNOMIALS * n).reshape(_POLYNOMIALS, n, fr.limbs)
+    x = draw_elements(fr, SEED, "values", POLYNOMIALS * n).reshape(POLYNOMIALS, n, fr.limbs)
     before = x.copy()
 
     def call() -> U64Array:
@@ -39,17 +39,26 @@ def subject(case: Case, pool: Pool) -> Subject:
         return x
 
     def is_right(result: U64Array) -> bool:
-        at = int(draw(SEED, "point", 1)[0]) % n
-        z = domain.shift * pow(domain.root, at, fr.modulus) % fr.modulus
-        weights = barycentric_weights(domain, z)
-        # Both sides in Montgomery form: the formula is linear in the values.
-        return all(
-            arrays.to_int(found) == sum(map(mul, weights, arrays.to_ints(values))) % fr.modulus
-            for found, values in zip(result[:, at], before, strict=True)
-        )
+        return is_on_the_coset(domain, before, result)
 
-    butterflies = 2 * _POLYNOMIALS * case.log_n * n // 2
-    return Subject(call, is_right, "butterfly", butterflies)
+    return Subject(call, is_right, "butterfly", butterflies(case.log_n))
+
+
+def butterflies(log_n: int) -> int:
+    """Of the six transforms."""
+    return 2 * POLYNOMIALS * log_n << (log_n - 1)
+
+
+def is_on_the_coset(domain: ntt.Domain, before: U64Array, after: U64Array) -> bool:
+    """Whether one point of each polynomial is right; `after` may be below 2p only."""
+    p = domain.field.modulus
+    at = int(draw(SEED, "point", 1)[0]) % domain.n
+    weights = barycentric_weights(domain, domain.shift * pow(domain.root, at, p) % p)
+    # Both sides in Montgomery form: the formula is linear in the values.
+    return all(
+        (arrays.to_int(found) - sum(map(mul, weights, arrays.to_ints(values)))) % p == 0
+        for found, values in zip(after[:, at], before, strict=True)
+    )
 
 
 def barycentric_weights(domain: ntt.Domain, z: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""The operations that a GPU does, made ready to be timed by its own clock."""

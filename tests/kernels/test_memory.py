@@ -1,0 +1,224 @@
+"""The arena: budgets, reuse in the order of streams, failures; on a device that is all test."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from snarkcuda.errors import DeviceError
+from snarkcuda.kernels.device import Device, DeviceArray, Event, Stream
+from snarkcuda.kernels.memory import Arena, block_size
+
+
+@dataclass
+class Moment(Event):
+    """An event that a test ends by hand."""
+
+    done: bool = False
+    waited: int = 0
+
+    def is_done(self) -> bool:
+        return self.done
+
+    def wait(self) -> None:
+        self.done, self.waited = True, self.waited + 1
+
+    def milliseconds_since(self, earlier: Event) -> float:
+        return 0.0
+
+
+class Queue(Stream):
+    """A stream that only notes what it is asked for."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.moments, self.waits = device, [], []
+
+    def launch(self, *arguments: object) -> None:
+        raise AssertionError("an arena launches nothing")
+
+    def record(self) -> Moment:
+        self.moments.append(Moment())
+        return self.moments[-1]
+
+    def wait_for(self, event: Event) -> None:
+        self.waits.append(event)
+
+    def synchronize(self) -> None:
+        for moment in self.moments:
+            moment.done = True
+
+    def upload(self, host, to) -> None:
+        pass
+
+    def download(self, source, to) -> None:
+        pass
+
+
+@dataclass
+class Memory(Device):
+    """A device with so many bytes, which can fail at any allocation."""
+
+    total: int = 1 << 20
+    fail_at: int = -1
+    live: dict[int, int] = field(default_factory=dict)
+    allocations: int = 0
+    label, name, architecture, multiprocessors = "cuda:3", "test", (9, 0), 1
+
+    def stream(self) -> Queue:
+        return Queue(self)
+
+    def allocate(self, n_bytes: int) -> int | None:
+        self.allocations += 1
+        if self.allocations == self.fail_at or sum(self.live.values()) + n_bytes > self.total:
+            return None
+        address = 4096 * self.allocations << 20
+        self.live[address] = n_bytes
+        return address
+
+    def release(self, buffer: int) -> None:
+        del self.live[buffer]
+
+    def array(self, buffer: int, size: int) -> DeviceArray:
+        return DeviceArray(buffer, size)
+
+    def memory(self) -> tuple[int, int]:
+        return self.total - sum(self.live.values()), self.total
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_block_is_reused_on_its_stream_at_once() -> None:
+    device = Memory()
+    arena, stream = Arena(device), device.stream()
+    first = arena.allocate(5000, stream)
+    arena.free(first, stream)
+    again = arena.allocate(4990, stream)  # of the same size class
+    assert again.buffer == first.buffer and again.size == 4990
+    assert not stream.waits and device.allocations == 1
+
+
+def test_another_stream_waits_for_the_last_use() -> None:
+    device = Memory()
+    arena, one, other = Arena(device), device.stream(), device.stream()
+    array = arena.allocate(5000, one)
+    arena.free(array, one)
+    taken = arena.allocate(5000, other)
+    assert taken.buffer == array.buffer
+    assert other.waits == one.moments and not one.moments[0].done, "waits on the device, not here"
+
+
+def test_a_block_that_is_done_comes_before_one_that_is_not() -> None:
+    device = Memory()
+    arena, one, other = Arena(device), device.stream(), device.stream()
+    busy, done = (arena.allocate(5000, one) for _ in range(2))
+    arena.free(busy, one)
+    arena.free(done, one)
+    one.moments[1].done = True
+    assert arena.allocate(5000, other).buffer == done.buffer
+
+
+def test_blocks_of_another_size_are_given_back_when_memory_ends() -> None:
+    device = Memory(total=1 << 16)
+    arena, stream = Arena(device, 1 << 16), device.stream()
+    small = [arena.allocate(2048, stream) for _ in range(4)]
+    for array in small:
+        arena.free(array, stream)
+    large = arena.allocate(1 << 14, stream)  # all there is
+    assert large.nbytes == 1 << 16 and list(device.live.values()) == [1 << 16]
+    assert all(moment.waited == 1 for moment in stream.moments), "freed before its last use ended"
+
+
+@pytest.mark.parametrize("budget, total", [(1 << 15, 1 << 20), (1 << 20, 1 << 15)])
+def test_more_than_there_is(budget, total) -> None:
+    """The budget, or the device, is exceeded: both figures and the next step are named."""
+    device = Memory(total=total)
+    arena, stream = Arena(device, budget), device.stream()
+    with pytest.raises(
+        DeviceError, match=r"cuda:3 \(test\) has no 65,536 bytes left.*--device cpu"
+    ):
+        arena.allocate(1 << 14, stream)
+    assert not device.live
+    assert arena.allocate(1000, stream).size == 1000, "the next one works"
+
+
+@pytest.mark.parametrize("fail_at", [1, 2, 3])
+def test_each_allocation_fails_in_turn(fail_at) -> None:
+    device = Memory(fail_at=fail_at)
+    stream = device.stream()
+    with Arena(device) as arena:
+        for number in (1, 2, 3):
+            if number == fail_at:
+                with pytest.raises(DeviceError, match="has no"):
+                    arena.allocate(5000 * number, stream)
+            arena.allocate(5000 * number, stream)
+    assert not device.live
+
+
+def test_close_gives_everything_back() -> None:
+    device = Memory()
+    stream = device.stream()
+    with Arena(device) as arena:
+        arena.allocate(10_000, stream)
+        arena.free(arena.allocate(3000, stream), stream)
+        assert len(device.live) == 2
+    assert not device.live
+
+
+def test_sizes_lose_an_eighth_at_most() -> None:
+    for n_bytes in (1, 4096, 4097, 100_000, 10**6, 10**9 + 1, 1 << 33):
+        size = block_size(n_bytes)
+        assert n_bytes <= size <= max(4096, n_bytes * 9 / 8 + 4096)
+        assert block_size(size) == size
+
+
+def test_threads_never_share_a_block() -> None:
+    device = Memory(total=1 << 30)
+    arena, problems = Arena(device), []
+    held: set[int] = set()
+    lock = threading.Lock()
+
+    def work() -> None:
+        stream = device.stream()
+        for i in range(200):
+            array = arena.allocate(1000 + 2000 * (i % 3), stream)
+            with lock:
+                if array.buffer in held:
+                    problems.append(array.buffer)
+                held.add(array.buffer)
+            with lock:
+                held.remove(array.buffer)
+            arena.free(array, stream)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+def test_parts() -> None:
+    array = DeviceArray(1 << 20, 100)
+    assert array.part(10, 90) == DeviceArray((1 << 20) + 40, 90)
+    with pytest.raises(ValueError, match=r"words 10 … 101 of an array of 100"):
+        array.part(10, 91)
+
+
+def test_copies(device, arena, stream) -> None:
+    """There and back: nothing, a word, more than the pinned buffers hold; read-only views too."""
+    draw = np.random.default_rng(7)
+    for n in (1, 1000, (1 << 14) + 1) if device.name == "simulator" else (1, 1000, 50_000_001):
+        host = draw.integers(0, 1 << 32, n, dtype=np.uint32)
+        host.flags.writeable = False
+        array = arena.upload(host, stream)
+        found = np.zeros_like(host)
+        stream.download(array, found)
+        assert np.array_equal(found, host)
+        if n > 1000:
+            stream.download(array.part(1000, n - 1000), found[1000:])
+            assert np.array_equal(found, host)
+        arena.free(array, stream)
