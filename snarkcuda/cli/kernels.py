@@ -69,12 +69,13 @@ def kernels(
 
     No GPU and no driver are needed, only the extra snarkcuda[cuda]. What was compiled before for
     this architecture comes from the kernel cache, with the time that it took then. A kernel whose
-    registers spill to memory, where its source does not allow that, is an error: exit code 3.
+    registers spill to memory, where its source does not allow that, or which computes with floats,
+    is an error: exit code 3.
 
     --json prints what --out writes: format, architecture, kernels (label, registers, spilled,
-    shared, instructions, may_spill, seconds), version; or error (kind, message) and exit_code.
+    shared, instructions, floats, may_spill, seconds), version; or error (kind, message) and exit_code.
 
-    Exit codes: 0 done; 2 bad usage or a bad report; 3 a kernel spills, or does not compile; 70 a
+    Exit codes: 0 done; 2 bad usage or a bad report; 3 a kernel is wrong, or does not compile; 70 a
     fault in snarkcuda; 129, 130 or 143 interrupted.
 
     \b
@@ -117,11 +118,8 @@ def kernels(
         answer(json.dumps(record))
     else:
         answer(text)
-    if wrong := [line.label for line in lines if line.is_wrong]:
-        raise DeviceError(
-            f"registers spill to memory in {', '.join(wrong)}: hold fewer values at a time, lower "
-            "min_blocks, or set may_spill where a measurement says that it pays"
-        )
+    if problems := [line.problem for line in lines if line.problem]:
+        raise DeviceError("; ".join(problems))
 
 
 def _without_simulator() -> int:

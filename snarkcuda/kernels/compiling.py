@@ -47,6 +47,8 @@ class Cubin:
         spilled: bytes of registers that a thread keeps in local memory, stores and loads.
         shared: bytes of static shared memory.
         instructions: with the padding at the end.
+        floats: instructions of PTX on floating-point numbers: an integer of 64 bits met one of
+            another sign, and numba made a float of both.
         seconds: numba and NVVM, then ptxas; of the compilation, also where it was long ago.
     """
 
@@ -56,6 +58,7 @@ class Cubin:
     spilled: int
     shared: int
     instructions: int
+    floats: int
     seconds: tuple[float, float]
 
 
@@ -151,6 +154,7 @@ def _compile(kernel: DeviceKernel, architecture: Architecture) -> Cubin:
         spilled=sum(map(int, spills)),
         shared=int(shared[1]) if shared else 0,
         instructions=_code_bytes(code) // _INSTRUCTION,
+        floats=len(re.findall(r"\.(?:b?f16|f32|f64)\b", ptx)),
         seconds=(round(translated - began, 3), round(ended - translated, 3)),
     )
 

@@ -27,13 +27,24 @@ class Line:
     spilled: int
     shared: int
     instructions: int
+    floats: int
     may_spill: bool
     seconds: float
 
     @property
-    def is_wrong(self) -> bool:
-        """Registers go to memory where the source does not allow it."""
-        return self.spilled > 0 and not self.may_spill
+    def problem(self) -> str | None:
+        """What must not be: floats, or registers in memory where the source does not allow it."""
+        if self.floats:
+            return (
+                f"{self.label} computes with floats, which numba makes of integers of 64 bits and "
+                "different sign: give literals a type"
+            )
+        if self.spilled and not self.may_spill:
+            return (
+                f"registers of {self.label} spill to memory: hold fewer values at a time, lower "
+                "min_blocks, or set may_spill where a measurement says that it pays"
+            )
+        return None
 
 
 def report(
@@ -69,6 +80,7 @@ def _line(kernel: DeviceKernel, architecture: Architecture) -> Line:
         cubin.spilled,
         cubin.shared,
         cubin.instructions,
+        cubin.floats,
         kernel.may_spill,
         round(sum(cubin.seconds), 3),
     )
