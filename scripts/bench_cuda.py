@@ -181,8 +181,9 @@ def rows(clock: Clock, record: dict, log_n: int) -> None:
         assert np.array_equal(found, right), "WRONG rows"  # Fr of BLS12-381 is never lazy
         # Slices as stored, the witness, a and b written, read again, c written.
         n_bytes = loaded.nbytes + witness.values.nbytes + 5 * 32 * n
+        least = n_bytes / bandwidth / 1e6
         say(record, operation="matvec", circuit=name, log_n=log_n, entries=len(m.wires),
-            bytes=n_bytes, ms_of_bytes=n_bytes / bandwidth / 1e6, load_s=load_s, **times)  # fmt: skip
+            bytes=n_bytes, ms_of_bytes=least, load_s=load_s, **times)  # fmt: skip
         clock.arena.free(abc, clock.stream)
         clock.arena.free(values, clock.stream)
         loaded.free(clock.arena, clock.stream)
@@ -193,7 +194,8 @@ def start_up(record: dict, cache: Path) -> None:
     program = (
         "import time; t = time.perf_counter();"
         "from snarkcuda.kernels.device import open_device;"
-        "from snarkcuda.kernels.catalog import kernels_of; from snarkcuda.curve.params import CURVES;"
+        "from snarkcuda.kernels.catalog import kernels_of;"
+        "from snarkcuda.curve.params import CURVES;"
         "d = open_device('cuda');"
         "[d.loaded(k) for c in CURVES for k in kernels_of(c)];"
         "print(time.perf_counter() - t)"

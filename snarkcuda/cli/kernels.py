@@ -73,7 +73,8 @@ def kernels(
     is an error: exit code 3.
 
     --json prints what --out writes: format, architecture, kernels (label, registers, spilled,
-    shared, instructions, floats, may_spill, seconds), version; or error (kind, message) and exit_code.
+    shared, instructions, floats, may_spill, seconds), version; or error (kind, message) and
+    exit_code.
 
     Exit codes: 0 done; 2 bad usage or a bad report; 3 a kernel is wrong, or does not compile; 70 a
     fault in snarkcuda; 129, 130 or 143 interrupted.

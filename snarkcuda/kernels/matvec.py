@@ -39,18 +39,20 @@ def matvec_rows(F: DeviceField) -> DeviceKernel:
         if piece < pieces:
             slice_, lane = piece >> 5, piece & 31
             plain, rest = zero(), zero()
-            for step in range(start[slice_], start[slice_ + 1]):
+            place, end = 32 * start[slice_] + lane, 32 * start[slice_ + 1]
+            wire = wires[place]
+            while place < end:
                 no_unroll()
-                place = 32 * step + lane
-                code = codes[place]
-                if code != END:
-                    value = load(witness, wires[place])
-                    if code == 0:
-                        plain = plain + value
-                    elif code == 1:
-                        plain = plain - value
-                    else:
-                        rest = rest + load(table, code - 2) * value
+                # Three loads that do not wait for each other: padding is a wire too.
+                value, code = load(witness, wire), codes[place]
+                place += 32
+                wire = wires[place]
+                if code == 0:
+                    plain = plain + value
+                elif code == 1:
+                    plain = plain - value
+                elif code != END:
+                    rest = rest + load(table, code - 2) * value
             total = plain * unit() + rest
             target = targets[piece]
             if target < PARTIAL:

@@ -42,7 +42,8 @@ class Slices:
         start: uint32 (slices + 1,), in units of 32 entries.
         targets: uint32 (32·slices,): where each piece's sum goes: a row of the stacked matrices, or
             PARTIAL + the number of a partial sum.
-        wires, codes: uint32 (32·start[-1],), see `cpu.matvec.Matrices`.
+        wires: uint32 (32·start[-1] + 32,), padding is wire 0; the last 32 are read ahead.
+        codes: uint32 (32·start[-1],), see `cpu.matvec.Matrices`.
         long_rows: uint32 (k, 3): a row of several pieces, its first partial sum, how many.
         partials: partial sums in all.
     """
@@ -80,7 +81,7 @@ def sliced(matrices: Matrices, longest: int = LONGEST, window: int = WINDOW) -> 
     # Once for the widths of the slices, which say how much there is, and once to fill them.
     _slice(*inputs, scratch, order, start, targets, nothing, nothing)
     size = WARP * int(start[-1])
-    wires, codes = np.zeros(size, dtype=np.uint32), np.full(size, END, dtype=np.uint32)
+    wires, codes = np.zeros(size + WARP, dtype=np.uint32), np.full(size, END, dtype=np.uint32)
     _slice(*inputs, scratch, order, start, targets, wires, codes)
     return Slices(start, targets, wires, codes, long_rows, int(counts.sum()))
 

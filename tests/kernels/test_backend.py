@@ -113,7 +113,7 @@ def test_a_device_that_computes_wrongly(device, case, stage, monkeypatch) -> Non
 
 @pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
 def test_no_memory_left(device, case) -> None:
-    """The error names what is needed and what is there; nothing is left, and the CPU is not used."""
+    """The error names what is needed and what is there; the next proof works."""
     key, witness = case
     with pytest.raises(DeviceError, match=r"has no 4,096 bytes left: .* of a budget of 10,000"):
         proof_on(CudaBackend("cuda", 1, gpu_memory=10_000), key, witness)
