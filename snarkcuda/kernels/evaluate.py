@@ -31,6 +31,7 @@ class DeviceMatrices:
     pieces: int
     partials: int
     long_rows: int
+    most_partials: int  # of one row
     arrays: tuple[DeviceArray, ...]
 
     @property
@@ -54,7 +55,8 @@ def load_matrices(
     host = s.start, s.targets, s.wires, s.codes, table, long_rows
     # An array of nothing has no address.
     found = tuple(arena.upload(a if a.size else np.zeros(1, np.uint32), stream) for a in host)
-    return DeviceMatrices(F, matrices.n, len(s.targets), s.partials, len(s.long_rows), found)
+    sizes = matrices.n, len(s.targets), s.partials, len(s.long_rows)
+    return DeviceMatrices(F, *sizes, int(s.long_rows[:, 2].max(initial=1)), found)
 
 
 def evaluate(
@@ -83,6 +85,7 @@ def evaluate(
         *grid(m.pieces, threads),
         *(abc, partials, start, targets, wires, codes, table, witness, m.pieces),
     )
+    threads = min(threads, 1 << (m.most_partials - 1).bit_length())
     long_rows.launch(
         stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads
     )

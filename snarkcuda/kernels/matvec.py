@@ -30,7 +30,9 @@ def matvec_rows(F: DeviceField) -> DeviceKernel:
     zero = F.constant(0)
     unit = F.constant_raw(F.prime.montgomery**2 % F.prime.modulus)
 
-    @device_kernel(f"matvec_rows[{F.key}]", ("words",) * 8 + ("i64",), max_threads=MAX_THREADS)
+    signature = ("words",) * 8 + ("i64",)
+
+    @device_kernel(f"matvec_rows[{F.key}]", signature, max_threads=MAX_THREADS, min_blocks=8)
     def matvec_rows(
         out: Any, partials: Any, start: Any, targets: Any, wires: Any, codes: Any, table: Any,
         witness: Any, pieces: int,

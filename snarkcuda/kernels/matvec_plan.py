@@ -26,7 +26,7 @@ from snarkcuda.jit import formula, kernel
 
 WARP = 32
 LONGEST = 32  # entries of a piece
-WINDOW = 4096  # pieces that are sorted together; a multiple of WARP
+WINDOW = 1 << 15  # pieces that are sorted together; a multiple of WARP
 END = 0xFFFFFFFF  # the code of padding
 PARTIAL = 0x80000000  # a target that is a partial sum
 NOWHERE = 0xFFFFFFFF  # a target that is none: the last slice has fewer pieces
