@@ -22,6 +22,7 @@ def healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNARKCUDA_CACHE_DIR", str(tmp_path / "kernels"))
     versions = {"numpy": "2.4.6", "numba": "0.68.1"}
     monkeypatch.setattr(doctor, "_version", versions.get)
+    monkeypatch.setattr(doctor, "_toolkit", lambda: "13.5")
     monkeypatch.setattr(doctor, "_declared", lambda: (">=3.10", ["numba<0.69,>=0.68", "numpy"]))
     for name, value in (
         ("usable_processors", 8),
@@ -49,7 +50,7 @@ def test_healthy() -> None:
     assert len(values) == len(findings)
     assert values["numba"] == "0.68.1"
     assert values["memory"] == "64,000 MB, available 32,000 MB"
-    assert "CPU only" in values["CUDA"]
+    assert "sums of points are the CPU" in values["CUDA"]
     assert values["numba-cuda"] == "not installed"
 
 
@@ -242,8 +243,14 @@ def test_numba_cuda(monkeypatch: pytest.MonkeyPatch, cuda: str, numpy: str, brok
 
 
 def test_cuda_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "cuda_driver", lambda: CudaDriver("12.4", 0, ["One", "Two"]))
-    assert found("CUDA driver").value == "for CUDA 12.4, devices: One, Two"
+    monkeypatch.setattr(machine, "cuda_driver", lambda: CudaDriver("13.0", 0, ["One", "Two"]))
+    finding = found("CUDA driver")
+    assert finding.value == "for CUDA 13.0, devices: One, Two" and finding.problem is None
+    monkeypatch.setattr(machine, "cuda_driver", lambda: CudaDriver("12.4", 0, ["One"]))
+    finding = found("CUDA driver")
+    assert finding.problem == "it is for CUDA 12.4, older than the compiler, 13.5"
+    assert finding.fix == "update the driver, or pip install 'numba-cuda[cu12]'"
+    assert not finding.prevents_proving
     monkeypatch.setattr(machine, "cuda_driver", lambda: CudaDriver("12.4", 999, []))
     finding = found("CUDA driver")
     assert "cuInit gives error 999" in str(finding.problem)
