@@ -224,6 +224,14 @@ def launches(clock: Clock, record: dict) -> None:
     us = 1e6 * (time.perf_counter() - began) / n
     clock.stream.synchronize()
     say(record, operation="launch", host_us=us)
+
+    def hundred() -> None:
+        for _ in range(100):
+            kernel.launch(clock.stream, 1, 32, x, x, 1)
+
+    graph = clock.stream.captured(hundred)
+    say(record, operation="graph of 100 launches", **clock.ms(graph.launch))
+    graph.close()
     clock.arena.free(x, clock.stream)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,18 @@ class Event(ABC):
         """Time on the device between two events that are done."""
 
 
+class Graph(ABC):
+    """Launches that are asked for together, a microsecond each."""
+
+    @abstractmethod
+    def launch(self) -> None:
+        """Ask for all of them again, on the stream that they were captured on."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget it; what runs goes on."""
+
+
 class Stream(ABC):
     """Work of a device in order."""
 
@@ -81,6 +94,10 @@ class Stream(ABC):
         self, kernel: DeviceKernel, blocks: int, threads: int, arguments: Any, shared: int
     ) -> None:
         """See `DeviceKernel.launch`."""
+
+    @abstractmethod
+    def captured(self, work: Callable[[], None]) -> Graph:
+        """What `work` launches on this stream, not run yet; it may launch and nothing else."""
 
     @abstractmethod
     def record(self) -> Event:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from snarkcuda.errors import DeviceError
 from snarkcuda.kernels.compiling import compiled
-from snarkcuda.kernels.device import Device, DeviceArray, Event, Stream
+from snarkcuda.kernels.device import Device, DeviceArray, Event, Graph, Stream
 from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.target import INSTALL
 
@@ -68,6 +69,24 @@ def _raising(what: str, call: Any, *arguments: Any) -> Any:
         raise DeviceError(f"{what}: {error}") from error
 
 
+class CudaGraph(Graph):
+    """A graph of the driver, ready to be launched."""
+
+    def __init__(self, handle: int, graph: Any, device: CudaDevice) -> None:
+        self._handle, self._graph, self._device = handle, graph, device
+        self._ready = check("making a graph", driver.cuGraphInstantiate(graph, 0))
+
+    def launch(self) -> None:
+        """Ask for all launches again."""
+        self._device.make_current()
+        check("launching a graph", driver.cuGraphLaunch(self._ready, self._handle))
+
+    def close(self) -> None:
+        """Forget it."""
+        check("forgetting a graph", driver.cuGraphExecDestroy(self._ready))
+        check("forgetting a graph", driver.cuGraphDestroy(self._graph))
+
+
 class CudaStream(Stream):
     """A stream of a GPU."""
 
@@ -92,6 +111,17 @@ class CudaStream(Stream):
         config = LaunchConfig(grid=blocks, block=threads, shmem_size=shared)
         self.device.make_current()
         _raising(f"{kernel.label} on {self.device}", launch, self._stream, config, loaded, *flat)
+
+    def captured(self, work: Callable[[], None]) -> Graph:
+        """What `work` launches on this stream, not run yet."""
+        self.device.make_current()
+        mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        check("capturing a stream", driver.cuStreamBeginCapture(self._handle, mode))
+        try:
+            work()
+        finally:  # a stream that captures can do nothing else
+            result = driver.cuStreamEndCapture(self._handle)
+        return CudaGraph(self._handle, check("capturing a stream", result), self.device)
 
     def record(self) -> Event:
         """The moment at which all that was asked for so far is done."""

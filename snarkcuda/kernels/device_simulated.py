@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snarkcuda.kernels.device import Device, DeviceArray, Event, Stream
+from snarkcuda.kernels.device import Device, DeviceArray, Event, Graph, Stream
 from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.target import cuda
 
@@ -37,6 +38,19 @@ class SimulatedEvent(Event):
         return 1e3 * (self._at - earlier._at)
 
 
+class SimulatedGraph(Graph):
+    """Work that is done when it is launched."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.launch = work  # type: ignore[method-assign]
+
+    def launch(self) -> None:
+        """Do it."""
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
 class SimulatedStream(Stream):
     """Runs what it is asked for before it returns."""
 
@@ -50,6 +64,10 @@ class SimulatedStream(Stream):
         values = [a.buffer if isinstance(a, DeviceArray) else a for a in arguments]
         with _ONE_AT_A_TIME:
             cuda.jit(kernel.function)[blocks, threads, 0, shared](*values)
+
+    def captured(self, work: Callable[[], None]) -> Graph:
+        """The work itself, to be done over and over."""
+        return SimulatedGraph(work)
 
     def record(self) -> Event:
         """Now."""

@@ -50,6 +50,27 @@ def test_launches(device, arena, stream) -> None:
     arena.free(x, stream)
 
 
+def test_graphs(device, arena, stream) -> None:
+    """A graph runs nothing when it is captured, and all of it each time it is launched."""
+    host = np.arange(64, dtype=np.uint32)
+    x = arena.upload(host, stream)
+    double.launch(stream, 8, 8, x, 64)  # loads the kernel
+
+    def twice() -> None:
+        double.launch(stream, 8, 8, x, 64)
+        double.launch(stream, 8, 8, x, 64)
+
+    graph = stream.captured(twice)
+    for launches in range(3):
+        found = np.zeros_like(host)
+        stream.download(x, found)
+        assert np.array_equal(found, 2 * 4**launches * host)
+        graph.launch()
+    graph.close()
+    stream.synchronize()
+    arena.free(x, stream)
+
+
 def test_launches_that_cannot_be(device, arena, stream) -> None:
     x = arena.allocate(8, stream)
     with pytest.raises(ValueError, match="double takes 2 arguments and up to 64 threads, not 1"):

@@ -39,6 +39,9 @@ class Queue(Stream):
     def launch(self, *arguments: object) -> None:
         raise AssertionError("an arena launches nothing")
 
+    def captured(self, work: object) -> None:
+        raise AssertionError("an arena captures nothing")
+
     def record(self) -> Moment:
         self.moments.append(Moment())
         return self.moments[-1]
