@@ -10,10 +10,9 @@ import pytest
 
 def wants_gpu(arguments: list[str]) -> bool:
     """Whether `-m` selects the tests that need a GPU."""
-    return any(
-        flag == "-m" and "gpu" in value and "not gpu" not in value
-        for flag, value in pairwise(arguments)
-    )
+    chosen = [value for flag, value in pairwise(arguments) if flag == "-m"]
+    chosen += [word[2:] for word in arguments if word.startswith("-m") and word != "-m"]
+    return any("gpu" in value and "not gpu" not in value for value in chosen)
 
 
 # numba reads this once, when it is imported: CUDA kernels run in its simulator unless a GPU is

@@ -45,6 +45,7 @@ def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_page(copy: Path) -> None:
     (install,), before, after = (block.splitlines() for block in SHELL)
     assert install == "pip install -e '.[test]'"

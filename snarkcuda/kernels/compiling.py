@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from snarkcuda import jit
 from snarkcuda.errors import DeviceError
+from snarkcuda.kernels.target import INSTALL
 from snarkcuda.sources import source_digest
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def compiled(kernel: DeviceKernel, architecture: Architecture, fresh: bool = Fal
         fresh: compile even if it is in the cache.
 
     Raises:
-        DeviceError: NVVM or nvJitLink cannot be loaded.
+        DeviceError: NVVM or nvJitLink cannot be loaded, or the kernel does not compile.
     """
     path = _cache_path(kernel, architecture)
     if path is not None and not fresh and (payload := jit.read_entry(path)) is not None:
@@ -99,23 +100,29 @@ def ptx_of(kernel: DeviceKernel, architecture: Architecture) -> str:
         "u32": types.uint32,
     }
     signature = types.void(*(kinds[kind] for kind in kernel.signature))
-    try:
-        with _device_of(architecture):
-            ptx, _ = compiler.compile(
-                kernel.function,
-                signature,
-                device=False,
-                abi="numba",
-                cc=(*architecture, ""),
-                output="ptx",
-                launch_bounds=(kernel.max_threads, kernel.min_blocks),
-            )
-    except (RuntimeError, OSError) as error:
-        raise DeviceError(
-            f"{kernel.label} cannot be compiled, as NVVM does not load ({error}): install the "
-            "extra snarkcuda[cuda], or set CUDA_HOME to a CUDA toolkit"
-        ) from error
+    with _libraries(), _device_of(architecture):
+        ptx, _ = compiler.compile(
+            kernel.function,
+            signature,
+            device=False,
+            abi="numba",
+            cc=(*architecture, ""),
+            output="ptx",
+            launch_bounds=(kernel.max_threads, kernel.min_blocks),
+        )
     return str(ptx)
+
+
+@contextmanager
+def _libraries() -> Iterator[None]:
+    """A library of NVIDIA's that cannot be found as a `DeviceError`; each loads when it is used."""
+    try:
+        yield
+    except (RuntimeError, OSError, ImportError) as error:  # cuda.pathfinder's, numba-cuda's
+        raise DeviceError(
+            "CUDA kernels cannot be compiled, as a library of the CUDA toolkit does not load "
+            f"({str(error).splitlines()[0]}): {INSTALL}, or set CUDA_HOME to a CUDA toolkit"
+        ) from error
 
 
 _COMPILING = threading.Lock()
@@ -161,11 +168,13 @@ def _compile(kernel: DeviceKernel, architecture: Architecture) -> Cubin:
 
 def _link(ptx: str, architecture: Architecture, label: str) -> tuple[bytes, str]:
     """PTX to a cubin, and what ptxas says."""
-    from cuda.bindings import nvjitlink
+    with _libraries():
+        from cuda.bindings import nvjitlink
 
     options = [f"-arch=sm_{architecture[0]}{architecture[1]}", "-verbose"]
     text = ptx.encode()
-    handle = nvjitlink.create(len(options), options)
+    with _libraries():
+        handle = nvjitlink.create(len(options), options)
     try:
         try:
             nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), label)
@@ -224,7 +233,8 @@ def _cache_path(kernel: DeviceKernel, architecture: Architecture) -> Path | None
 @cache
 def _versions() -> tuple[object, ...]:
     """Of what compiles, NVVM and nvJitLink as they are loaded."""
-    from cuda.bindings import nvjitlink
-    from numba.cuda.cudadrv.nvvm import NVVM
+    with _libraries():
+        from cuda.bindings import nvjitlink
+        from numba.cuda.cudadrv.nvvm import NVVM
 
-    return version("numba-cuda"), NVVM().get_version(), nvjitlink.version()
+        return version("numba-cuda"), NVVM().get_version(), nvjitlink.version()

@@ -97,7 +97,10 @@ class Stream(ABC):
 
     @abstractmethod
     def captured(self, work: Callable[[], None]) -> Graph:
-        """What `work` launches on this stream, not run yet; it may launch and nothing else."""
+        """What `work` launches on this stream, not run yet; it may launch and nothing else.
+
+        Its kernels must have been launched before: loading one cannot be captured.
+        """
 
     @abstractmethod
     def record(self) -> Event:

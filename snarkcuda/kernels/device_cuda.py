@@ -28,7 +28,6 @@ except ImportError as error:
     raise DeviceError(f"CUDA needs cuda-core, which is not installed: {INSTALL}") from error
 
 _STAGING = 1 << 25  # bytes of a pinned buffer
-_SMALL = 1 << 16  # copied by the driver at once
 
 
 def check(what: str, result: tuple[Any, ...]) -> Any:
@@ -49,7 +48,7 @@ class CudaEvent(Event):
 
     def is_done(self) -> bool:
         """Whether everything before it has ended."""
-        return bool(self.event.is_done)
+        return bool(_raising("work on the device", lambda: self.event.is_done))
 
     def wait(self) -> None:
         """Block until it has."""
@@ -58,7 +57,7 @@ class CudaEvent(Event):
     def milliseconds_since(self, earlier: Event) -> float:
         """Time on the device between two events."""
         assert isinstance(earlier, CudaEvent)
-        return float(self.event - earlier.event)
+        return float(_raising("the device's clock", lambda: self.event - earlier.event))
 
 
 def _raising(what: str, call: Any, *arguments: Any) -> Any:
@@ -119,9 +118,12 @@ class CudaStream(Stream):
         check("capturing a stream", driver.cuStreamBeginCapture(self._handle, mode))
         try:
             work()
-        finally:  # a stream that captures can do nothing else
-            result = driver.cuStreamEndCapture(self._handle)
-        return CudaGraph(self._handle, check("capturing a stream", result), self.device)
+        except BaseException:  # a stream that captures can do nothing else
+            _, graph = driver.cuStreamEndCapture(self._handle)
+            driver.cuGraphDestroy(graph)
+            raise
+        graph = check("capturing a stream", driver.cuStreamEndCapture(self._handle))
+        return CudaGraph(self._handle, graph, self.device)
 
     def record(self) -> Event:
         """The moment at which all that was asked for so far is done."""
@@ -152,6 +154,7 @@ class CudaStream(Stream):
         with self.device.staging() as (buffers, done):
             size = len(buffers[0])
             pending: list[tuple[int, int] | None] = [None, None]
+            turn = 0
             for turn, first in enumerate(range(0, len(host), size)):
                 which, n = turn % 2, min(size, len(host) - first)
                 self._collect(host, buffers, done, pending, which)
@@ -169,7 +172,8 @@ class CudaStream(Stream):
                     )
                     pending[which] = (first, n)
                 done[which] = self.record()
-            for which in (0, 1) if len(host) <= size else ((turn + 1) % 2, turn % 2):
+            # What is uploaded lies in pinned memory, whose next user waits; the older buffer first.
+            for which in () if upload else ((turn + 1) % 2, turn % 2):
                 self._collect(host, buffers, done, pending, which)
 
     def _collect(
@@ -190,11 +194,11 @@ class _Staging:
 
     def __init__(self, device: CudaDevice) -> None:
         device.make_current()
-        self.addresses, self.buffers = [], []
-        for _ in range(2):
-            address = int(check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0)))
-            self.addresses.append(address)
-            self.buffers.append(_bytes_at(address, _STAGING))
+        # One allocation, so that none is left when the other fails.
+        pinned = driver.cuMemHostAlloc(2 * _STAGING, 0)
+        self.address = int(check(f"pinning {2 * _STAGING:,} bytes", pinned))
+        whole = _bytes_at(self.address, 2 * _STAGING)
+        self.buffers = [whole[:_STAGING], whole[_STAGING:]]
         self.done: list[Event | None] = [None, None]
 
 
@@ -209,14 +213,14 @@ class _Borrowed:
         self._device = device
 
     def __enter__(self) -> tuple[Any, list[Event | None]]:
-        with self._device.lock:
+        with self._device.staging_lock:
             pool = self._device.free_staging
             found = pool.pop() if pool else None
         self._staging = found or _Staging(self._device)
         return self._staging.buffers, self._staging.done
 
     def __exit__(self, *exception: object) -> None:
-        with self._device.lock:
+        with self._device.staging_lock:
             self._device.free_staging.append(self._staging)
 
 
@@ -236,7 +240,8 @@ class CudaDevice(Device):
         self.architecture = (int(capability.major), int(capability.minor))
         self.multiprocessors = int(self.core.properties.multiprocessor_count)
         self._shared = int(self.core.properties.max_shared_memory_per_block_optin)
-        self.lock = threading.Lock()
+        self._loading = threading.Lock()
+        self.staging_lock = threading.Lock()  # a compilation must not hold up copies
         self.free_staging: list[_Staging] = []
         self._loaded: dict[DeviceKernel, Any] = {}
 
@@ -246,7 +251,7 @@ class CudaDevice(Device):
 
     def loaded(self, kernel: DeviceKernel) -> Any:
         """The kernel in the device's memory; compiled now if it never was."""
-        with self.lock:
+        with self._loading:
             if (found := self._loaded.get(kernel)) is not None:
                 return found
             cubin = compiled(kernel, self.architecture)
@@ -302,14 +307,10 @@ class CudaDevice(Device):
     def close(self) -> None:
         """Give the pinned buffers back."""
         self.make_current()
-        with self.lock:
-            for staging in self.free_staging:
-                for event in staging.done:
-                    if event is not None:
-                        event.wait()
-                for address in staging.addresses:
-                    check("unpinning memory", driver.cuMemFreeHost(address))
-            self.free_staging = []
+        with self.staging_lock:
+            while self.free_staging:
+                # The driver waits for copies that use it.
+                check("unpinning memory", driver.cuMemFreeHost(self.free_staging.pop().address))
 
 
 def _open(ordinal: int) -> Any:

@@ -75,20 +75,32 @@ def evaluate(
         witness: n_wires elements, canonical.
         threads: of a block, a power of two.
     """
+    m = matrices
+    abc = arena.allocate(3 * m.n * m.F.words, stream)
+    partials = arena.allocate(max(1, m.partials) * m.F.words, stream)
+    launch_rows(stream, m, witness, abc, partials, threads)
+    arena.free(partials, stream)
+    return abc
+
+
+def launch_rows(
+    stream: Stream,
+    matrices: DeviceMatrices,
+    witness: DeviceArray,
+    abc: DeviceArray,
+    partials: DeviceArray,
+    threads: int = matvec.MAX_THREADS,
+) -> None:
+    """The launches of `evaluate`, which can be captured as a graph."""
     m, F = matrices, matrices.F
     rows, long_rows, products = _kernels(F)
     start, targets, wires, codes, table, long = m.arrays
-    abc = arena.allocate(3 * m.n * F.words, stream)
-    partials = arena.allocate(max(1, m.partials) * F.words, stream)
     rows.launch(
         stream,
         *grid(m.pieces, threads),
         *(abc, partials, start, targets, wires, codes, table, witness, m.pieces),
     )
     threads = min(threads, 1 << (m.most_partials - 1).bit_length())
-    long_rows.launch(
-        stream, m.long_rows, threads, abc, partials, long, shared=4 * F.words * threads
-    )
+    shared = 4 * F.words * threads
+    long_rows.launch(stream, m.long_rows, threads, abc, partials, long, shared=shared)
     products.launch(stream, *grid(m.n), abc, m.n)
-    arena.free(partials, stream)
-    return abc

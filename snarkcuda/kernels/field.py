@@ -74,7 +74,7 @@ class DeviceField:
             from snarkcuda.kernels.field_simulated import SimulatedAccess
 
             return SimulatedAccess(self)
-        from snarkcuda.kernels.field_device import CompiledAccess
+        from snarkcuda.kernels.field_access import CompiledAccess
 
         return CompiledAccess(self)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.cuda import types
-from numba.cuda.extending import core_models, intrinsic, lower_builtin, register_model
+from numba.cuda.extending import core_models, lower_builtin, register_model
 from numba.cuda.typing.templates import AbstractTemplate, infer_global, signature
 
 from snarkcuda.field import tower, words
@@ -41,13 +41,14 @@ class DeviceElementType(types.Type):  # type: ignore[misc]
         super().__init__(name=f"DeviceElement({F.key},{F.prime.modulus:x})")
 
 
-def _row_type(n: int) -> Any:
+def row_type(n: int) -> Any:
+    """The LLVM type of n words."""
     return ir.ArrayType(_I32, n)
 
 
 def element_ir(F: DeviceField) -> Any:
     """The LLVM type of an element."""
-    row = _row_type(2 * F.prime.limbs)
+    row = row_type(2 * F.prime.limbs)
     return row if isinstance(F.field, PrimeField) else ir.ArrayType(row, 2)
 
 
@@ -67,8 +68,8 @@ def _block_function(module: Any, F: DeviceField, name: str) -> Any:
     if (function := module.globals.get(symbol)) is not None:
         return function
     block = ptx.blocks(F.prime)[name]
-    arguments = [_row_type(n) for n in block.inputs]
-    function = ir.Function(module, ir.FunctionType(_row_type(block.outputs), arguments), symbol)
+    arguments = [row_type(n) for n in block.inputs]
+    function = ir.Function(module, ir.FunctionType(row_type(block.outputs), arguments), symbol)
     function.linkage = "linkonce_odr"
     function.attributes.add("alwaysinline" if in_place else "noinline")
     function.attributes.add("nounwind")
@@ -84,7 +85,7 @@ def _block_function(module: Any, F: DeviceField, name: str) -> Any:
         ir.FunctionType(results, [_I32] * len(inputs)), block.text, constraints, side_effect=False
     )
     found = builder.call(assembly, inputs)
-    row = ir.Constant(_row_type(block.outputs), ir.Undefined)
+    row = ir.Constant(row_type(block.outputs), ir.Undefined)
     for i in range(block.outputs):
         row = builder.insert_value(row, builder.extract_value(found, i), i)
     builder.ret(row)
@@ -110,11 +111,12 @@ def _fp2_function(builder: Any, F: DeviceField, name: str, formula: Any, *elemen
         # Blocks are in place in it: one call a product, not eight.
         call = _caller(inner, DeviceField(F.prime, F.arithmetic))
         parts = [tuple(inner.extract_value(x, i) for i in range(2)) for x in function.args]
-        inner.ret(_join(inner, F, formula(F.prime, call, *parts)))
+        inner.ret(join(inner, F, formula(F.prime, call, *parts)))
     return builder.call(function, elements)
 
 
-def _join(builder: Any, F: DeviceField, parts: Any) -> Any:
+def join(builder: Any, F: DeviceField, parts: Any) -> Any:
+    """The element of Fp2 with these coefficients."""
     result = ir.Constant(element_ir(F), ir.Undefined)
     for i, part in enumerate(parts):
         result = builder.insert_value(result, part, i)
@@ -139,7 +141,7 @@ def _by_limbs(context: Any, builder: Any, sig: Any, args: Any, name: str) -> Any
         coefficients = [builder.extract_value(x, i) for x in args]
         signature_ = signature(base, *[base] * len(args))
         parts.append(_by_limbs(context, builder, signature_, coefficients, name))
-    return _join(builder, F, parts)
+    return join(builder, F, parts)
 
 
 def _difference_of_products(a: Any, b: Any, c: Any, d: Any) -> Any:
@@ -149,13 +151,13 @@ def _difference_of_products(a: Any, b: Any, c: Any, d: Any) -> Any:
 _TOWER = {"mul": tower.fp2_mul, "sqr": tower.fp2_sqr, "mul_sub": _difference_of_products}
 
 
-def _each(builder: Any, F: DeviceField, name: str, *elements: Any) -> Any:
+def each(builder: Any, F: DeviceField, name: str, *elements: Any) -> Any:
     """A block on every prime coefficient."""
     call = _caller(builder, F)
     if isinstance(F.field, PrimeField):
         return call(name, *elements)
     parts = (call(name, *(builder.extract_value(x, i) for x in elements)) for i in range(2))
-    return _join(builder, F, parts)
+    return join(builder, F, parts)
 
 
 def _lower_linear(name: str) -> Any:
@@ -163,7 +165,7 @@ def _lower_linear(name: str) -> Any:
         F = sig.args[0].F
         if F.arithmetic == "limbs":
             return _by_limbs(context, builder, sig, args, name)
-        return _each(builder, F, name, *args)
+        return each(builder, F, name, *args)
 
     return lower
 
@@ -251,21 +253,22 @@ def _lower_is_zero(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 _define(words.is_zero, 1, _lower_is_zero, _boolean)
 
 
-def _constant_ir(F: DeviceField, raw: int) -> Any:
+def constant_ir(F: DeviceField, raw: int) -> Any:
+    """The element whose first coefficient is these raw words, and the other 0."""
     n = 2 * F.prime.limbs
-    row = ir.Constant(_row_type(n), [ir.Constant(_I32, word) for word in limbs_of(raw, n, 32)])
+    row = ir.Constant(row_type(n), [ir.Constant(_I32, word) for word in limbs_of(raw, n, 32)])
     if isinstance(F.field, PrimeField):
         return row
     return ir.Constant(element_ir(F), [row, ir.Constant(row.type, None)])
 
 
 def _lower_zero(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return _constant_ir(sig.args[0].F, 0)
+    return constant_ir(sig.args[0].F, 0)
 
 
 def _lower_one(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     F = sig.args[0].F
-    return _constant_ir(F, F.prime.to_montgomery(1))
+    return constant_ir(F, F.prime.to_montgomery(1))
 
 
 _define(words.zero_like, 1, _lower_zero)
@@ -295,7 +298,7 @@ _register(words.parts, _PartsTemplate)
 lower_builtin(words.parts, DeviceElementType)(lambda context, builder, sig, args: args[0])
 _register(words.extend, _ExtendTemplate)
 lower_builtin(words.extend, DeviceElementType, DeviceElementType)(
-    lambda context, builder, sig, args: _join(builder, sig.return_type.F, args)
+    lambda context, builder, sig, args: join(builder, sig.return_type.F, args)
 )
 
 
@@ -312,140 +315,3 @@ def _lower_select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 _register(words.select, _SelectTemplate)
 lower_builtin(words.select, types.Boolean, DeviceElementType, DeviceElementType)(_lower_select)
-
-
-# --- memory -----------------------------------------------------------------------------------
-
-
-def _row_words(builder: Any, F: DeviceField, element: Any) -> list[Any]:
-    """The words of an element in memory order."""
-    if isinstance(F.field, PrimeField):
-        return [builder.extract_value(element, i) for i in range(element.type.count)]
-    rows = [builder.extract_value(element, i) for i in range(2)]
-    return [builder.extract_value(row, i) for row in rows for i in range(row.type.count)]
-
-
-def _of_words(builder: Any, F: DeviceField, found: list[Any]) -> Any:
-    """The inverse of `_row_words`."""
-    n = 2 * F.prime.limbs
-    rows = []
-    for first in range(0, len(found), n):
-        row = ir.Constant(_row_type(n), ir.Undefined)
-        for i in range(n):
-            row = builder.insert_value(row, found[first + i], i)
-        rows.append(row)
-    return rows[0] if isinstance(F.field, PrimeField) else _join(builder, F, rows)
-
-
-def _load_quads(builder: Any, addresses: Any) -> list[Any]:
-    quads = [builder.load(address, align=16) for address in addresses]
-    return [builder.extract_element(q, ir.Constant(_I32, j)) for q in quads for j in range(4)]
-
-
-def _store_quads(builder: Any, addresses: Any, values: list[Any]) -> None:
-    for k, address in enumerate(addresses):
-        quad = ir.Constant(_QUAD, ir.Undefined)
-        for j in range(4):
-            quad = builder.insert_element(quad, values[4 * k + j], ir.Constant(_I32, j))
-        builder.store(quad, address, align=16)
-
-
-def _data(context: Any, builder: Any, array_type: Any, array: Any) -> Any:
-    """The first 16 bytes of an array of words."""
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(data, ir.PointerType(_QUAD))
-
-
-def _global_addresses(context: Any, builder: Any, F: DeviceField, sig: Any, args: Any) -> list[Any]:
-    """Pointers to the 16-byte pieces of element args[1] of the array args[0] in global memory."""
-    index = context.cast(builder, args[1], sig.args[1], types.int64)
-    data = _data(context, builder, sig.args[0], args[0])
-    first = builder.gep(data, [builder.mul(index, ir.Constant(_I64, F.planes))])
-    start = builder.addrspacecast(first, ir.PointerType(_QUAD, _GLOBAL))
-    return [builder.gep(start, [ir.Constant(_I64, k)]) for k in range(F.planes)]
-
-
-def _shared_addresses(context: Any, builder: Any, F: DeviceField, sig: Any, args: Any) -> list[Any]:
-    """Pointers to piece k of element args[1] of args[2], which lie in planes."""
-    index, n = (context.cast(builder, args[i], sig.args[i], types.int32) for i in (1, 2))
-    data = _data(context, builder, sig.args[0], args[0])
-    return [
-        builder.gep(data, [builder.add(index, builder.mul(n, ir.Constant(_I32, k)))])
-        for k in range(F.planes)
-    ]
-
-
-class CompiledAccess:
-    """Loads, stores and constants of a `DeviceField` in compiled kernels."""
-
-    def __init__(self, F: DeviceField) -> None:
-        element = DeviceElementType(F)
-
-        def reader(addresses: Any) -> Callable[..., Any]:
-            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-                found = _load_quads(builder, addresses(context, builder, F, sig, args))
-                return _of_words(builder, F, found)
-
-            return codegen
-
-        def writer(addresses: Any, canonical: bool = False) -> Callable[..., Any]:
-            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-                x = args[-1]
-                if canonical and ptx.is_lazy(F.prime) and F.arithmetic == "ptx":
-                    x = _each(builder, F, "canonical", x)
-                where = addresses(context, builder, F, sig, args)
-                _store_quads(builder, where, _row_words(builder, F, x))
-                return context.get_dummy_value()
-
-            return codegen
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def load(typing: Any, array: Any, index: Any) -> Any:
-            return element(array, index), reader(_global_addresses)
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def store(typing: Any, array: Any, index: Any, x: Any) -> Any:
-            return types.void(array, index, x), writer(_global_addresses)
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def store_canonical(typing: Any, array: Any, index: Any, x: Any) -> Any:
-            return types.void(array, index, x), writer(_global_addresses, canonical=True)
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def load_shared(typing: Any, array: Any, index: Any, n: Any) -> Any:
-            return element(array, index, n), reader(_shared_addresses)
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def store_shared(typing: Any, array: Any, index: Any, n: Any, x: Any) -> Any:
-            return types.void(array, index, n, x), writer(_shared_addresses)
-
-        self.load, self.store, self.store_canonical = load, store, store_canonical
-        self.load_shared, self.store_shared = load_shared, store_shared
-        self._F = F
-
-    def constant(self, raw: int) -> Callable[[], Any]:
-        """See `DeviceField.constant_raw`."""
-        F = self._F
-
-        @intrinsic  # type: ignore[untyped-decorator]
-        def constant(typing: Any) -> Any:
-            return DeviceElementType(F)(), lambda *_: _constant_ir(F, raw)
-
-        return constant  # type: ignore[no-any-return]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def no_unroll(typing: Any) -> Any:
-    """Keep the loop that it stands in: LLVM takes a block of PTX for one cheap instruction.
-
-    An empty block of assembly that must not be duplicated. Only in kernels: LLVM does not inline a
-    function that holds one.
-    """
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        nothing = ir.FunctionType(ir.VoidType(), [])
-        call = builder.call(ir.InlineAsm(nothing, "", "", side_effect=True), [])
-        set.add(call.attributes, "noduplicate")  # llvmlite's list of attributes lacks it
-        return context.get_dummy_value()
-
-    return types.void(), codegen

@@ -90,37 +90,33 @@ class Arena:
         return block
 
     def _new(self, n_bytes: int) -> _Block:
-        if self._taken + n_bytes > self.budget:
-            self._give_back(n_bytes - (self.budget - self._taken))
-        buffer = None
-        if self._taken + n_bytes <= self.budget:
-            buffer = self.device.allocate(n_bytes)
-            if buffer is None and self._give_back(n_bytes):
-                buffer = self.device.allocate(n_bytes)
-        if buffer is None:
-            raise self._exhausted(n_bytes)
+        while self._taken + n_bytes > self.budget:
+            if not self._give_back():
+                raise self._exhausted(n_bytes, f"a budget of {self.budget:,}", "allow more")
+        while (buffer := self.device.allocate(n_bytes)) is None:
+            if not self._give_back():
+                raise self._exhausted(n_bytes, "the device's", "end other programs on it")
         self._taken += n_bytes
         self.peak = max(self.peak, self._taken)
         return _Block(buffer, n_bytes)
 
-    def _give_back(self, wanted: int) -> int:
-        """Return free blocks to the driver until `wanted` bytes are; how many were."""
-        returned = 0
-        while self._free and returned < wanted:
-            block = self._free.pop(0)
-            if block.event is not None:
-                block.event.wait()
-            self.device.release(block.buffer)
-            self._taken -= block.n_bytes
-            returned += block.n_bytes
-        return returned
+    def _give_back(self) -> bool:
+        """Return the block that was freed first to the driver; whether there was one."""
+        if not self._free:
+            return False
+        block = self._free.pop(0)
+        if block.event is not None:
+            block.event.wait()
+        self.device.release(block.buffer)
+        self._taken -= block.n_bytes
+        return True
 
-    def _exhausted(self, n_bytes: int) -> DeviceError:
+    def _exhausted(self, n_bytes: int, of_what: str, remedy: str) -> DeviceError:
         free, total = self.device.memory()
         return DeviceError(
-            f"{self.device} has no {n_bytes:,} bytes left: {self._taken:,} of a budget of "
-            f"{self.budget:,} are taken, and {free:,} of its {total:,} are free. End other "
-            "programs on it, use another device, or --device cpu"
+            f"{self.device} has no {n_bytes:,} bytes left of {of_what}: {self._taken:,} are taken "
+            f"here, and {free:,} of its {total:,} are free. You can {remedy}, use another device, "
+            "or --device cpu"
         )
 
     def close(self) -> None:
@@ -128,7 +124,8 @@ class Arena:
         with self._lock:
             self._free += self._used
             self._used.clear()
-            self._give_back(self._taken)
+            while self._give_back():
+                pass
 
     def __enter__(self) -> Arena:
         return self

@@ -80,8 +80,8 @@ def test_ab(run, tmp_path: Path) -> None:
     [
         (("fft",), "No such command 'fft'"),
         (("ab", "fft"), "'fft' is not one of"),
-        (("ntt", "--log-n", "5"), "'5' is no integer from 6 to 24"),
-        (("ntt", "--log-n", "14,"), "'' is no integer from 6 to 24"),
+        (("ntt", "--log-n", "5"), "'5' is no integer from 6 to 27"),
+        (("ntt", "--log-n", "14,"), "'' is no integer from 6 to 27"),
         (("ntt", "--curve", "ed25519"), "'ed25519' is none of bn254, bn128"),
         (("ntt", "--group", "g2"), "No such option"),
         (("ab", "ntt", "--group", "g2"), "ntt has no --group: it has --path"),

@@ -11,7 +11,7 @@ def test_ready(run):
     done = run("doctor")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("ready to prove on the CPU\n")
-    assert "this version proves on the CPU only" in done.stdout
+    assert "--device cuda: rows and transforms" in done.stdout
     done = run("doctor", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads(done.stdout)

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import re
 import warnings
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from snarkcuda.circuits.random_sparse import random_sparse
 from snarkcuda.circuits.satisfied import first_unsatisfied
 from snarkcuda.cpu import fixed_base, ntt, resident_key, subgroup_vector
 from snarkcuda.cpu.fixed_base import Multiples
+from snarkcuda.cpu.matvec import Matrices
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.cpu.quotient import coset_quotient
 from snarkcuda.cpu.sparse_sums import Summand, column_sums
@@ -91,6 +93,12 @@ def exercise(monkeypatch: pytest.MonkeyPatch) -> None:
                 coset_quotient(pool, ntt.tables(pool, domain, vectors), abc)
                 path = "vector" if vectors else "scalar"
                 field.subject(Case("field", curve.name, 6, group="g2", path=path), pool).call()
+            if find_spec("numba_cuda"):
+                from snarkcuda.kernels.matvec_plan import sliced
+
+                nothing = np.zeros((0, 4), dtype=np.uint64)
+                start, none = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+                sliced(Matrices(curve.fr, 1, start, none, none, nothing))
             r1cs, witness = random_sparse(curve, 10, "no float")
             assert first_unsatisfied(pool, r1cs, witness) is None
             assert len(list(r1cs_chunks(r1cs))) > 1

@@ -68,6 +68,7 @@ class Memory(Device):
     fail_at: int = -1
     live: dict[int, int] = field(default_factory=dict)
     allocations: int = 0
+    holds_pages: bool = False  # no allocation works while another lives
     label, name, architecture, multiprocessors = "cuda:3", "test", (9, 0), 1
 
     def stream(self) -> Queue:
@@ -75,6 +76,8 @@ class Memory(Device):
 
     def allocate(self, n_bytes: int) -> int | None:
         self.allocations += 1
+        if self.holds_pages and self.live:
+            return None
         if self.allocations == self.fail_at or sum(self.live.values()) + n_bytes > self.total:
             return None
         address = 4096 * self.allocations << 20
@@ -135,17 +138,34 @@ def test_blocks_of_another_size_are_given_back_when_memory_ends() -> None:
     assert all(moment.waited == 1 for moment in stream.moments), "freed before its last use ended"
 
 
-@pytest.mark.parametrize("budget, total", [(1 << 15, 1 << 20), (1 << 20, 1 << 15)])
-def test_more_than_there_is(budget, total) -> None:
+@pytest.mark.parametrize(
+    "budget, total, words",
+    [
+        (1 << 15, 1 << 20, r"of a budget of 32,768: 0 are taken .* You can allow more"),
+        (1 << 20, 1 << 15, r"of the device's: 0 are taken .* 32,768 are free\. You can end other"),
+    ],
+)
+def test_more_than_there_is(budget, total, words) -> None:
     """The budget, or the device, is exceeded: both figures and the next step are named."""
     device = Memory(total=total)
     arena, stream = Arena(device, budget), device.stream()
-    with pytest.raises(
-        DeviceError, match=r"cuda:3 \(test\) has no 65,536 bytes left.*--device cpu"
-    ):
+    rule = rf"cuda:3 \(test\) has no 65,536 bytes left {words}.*--device cpu"
+    with pytest.raises(DeviceError, match=rule):
         arena.allocate(1 << 14, stream)
     assert not device.live
     assert arena.allocate(1000, stream).size == 1000, "the next one works"
+
+
+def test_all_free_blocks_are_given_back_before_memory_is_said_to_end() -> None:
+    """A driver may need many small blocks back for one large one: pages hold several."""
+    device = Memory(total=1 << 17)
+    arena, stream = Arena(device, 1 << 17), device.stream()
+    arrays = [arena.allocate(1024, stream) for _ in range(16)]
+    for array in arrays:
+        arena.free(array, stream)
+    device.holds_pages = True
+    assert arena.allocate(4096, stream).size == 4096
+    assert list(device.live.values()) == [1 << 14]
 
 
 @pytest.mark.parametrize("fail_at", [1, 2, 3])
