@@ -14,10 +14,13 @@ registers hold values below m = 2p (lazy), elsewhere below m = p (strict):
     sub_wide (t − u)           t, u < Rp          < Rp                    + Rp where negative
     sub_two_wide (t − u − v)   0 ≤ … < 2m²        < Rp                    − Rp where 2m² > Rp
 
-mul takes looser operands too, whenever ab ≤ Rp. A product keeps two accumulators, one for pairs of
-words that begin at even places, one for odd, so that each 64-bit product of words lands on a pair
-and a whole row is one chain of carries; the two are added at the end. Koç, Acar and Kaliski, IEEE
-Micro 16(3), 1996 (operand scanning); the two accumulators are NVIDIA's (CGBN), and sppark's.
+mul takes looser operands too, where ab ≤ Rp and a ≤ R − p: from row to row the sum stays below
+a + p, which must fit n words.
+
+A product keeps two accumulators, one for pairs of words that begin at even places, one for odd, so
+that each 64-bit product of words lands on a pair and a whole row is one chain of carries; the two
+are added at the end. Koç, Acar and Kaliski, IEEE Micro 16(3), 1996 (operand scanning); the two
+accumulators are NVIDIA's (CGBN), and sppark's.
 
 The twin is `kernels/limbs.py`; `tests/kernels/ptx_interpreter.py` runs the text.
 """

@@ -52,11 +52,19 @@ def test_products(variant) -> None:
         found = run(block, a, b)
         assert found < m
         assert found % p == a * b * over % p
-    # As loose as ab ≤ Rp allows.
-    most = field.montgomery - 1
-    least = field.montgomery * p // most
-    found = run(block, most, least)
-    assert found < m and found % p == most * least * over % p
+
+
+def test_loose_products(variant) -> None:
+    """As loose as ab ≤ Rp and a ≤ R − p allow: short b of ones make the largest sums of rows."""
+    (field, lazy), m = variant, bound(variant)
+    p, R, over = field.modulus, field.montgomery, field.montgomery_inverse
+    block, draw = blocks(field, lazy)["mul"], random.Random("loose products")
+    for a in (R - p, R - p - 1, (R - p) // 2, m - 1):
+        most = min(R * p // a, R - 1)
+        ones = [(1 << (32 * k)) - 1 for k in range(1, 2 * field.limbs + 1)]
+        for b in [most, *(b for b in ones if b <= most), *(draw.randrange(most) for _ in range(9))]:
+            found = run(block, a, b)
+            assert found < m and found % p == a * b * over % p
 
 
 def test_squares(variant) -> None:
