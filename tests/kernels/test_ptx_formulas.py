@@ -16,6 +16,20 @@ from tests.field.values import GROUPS
 from tests.kernels.ptx_interpreter import run
 
 
+def operands_fit(field: PrimeField, name: str, *rows: int) -> bool:
+    """Whether operands are as the table at the top of `kernels/ptx.py` wants them."""
+    p, R = field.modulus, field.montgomery
+    m = (2 if is_lazy(field) else 1) * p
+    if name == "mul":
+        a, b = rows
+        return a * b <= R * p and a <= R - p
+    if name == "sub_two_wide":
+        t, u, v = rows
+        return 0 <= t - u - v < 2 * m * m
+    below = {"mul_wide": R, "sqr_wide": R, "sub_wide": R * p, "reduce_wide": R * p}.get(name, m)
+    return all(row < below for row in rows)
+
+
 @dataclass(frozen=True)
 class Run:
     """An element of Fp or Fp2 as rows; every operation runs blocks and asserts the ranges."""
@@ -28,6 +42,7 @@ class Run:
         assert all(row < most for row in self.rows), "out of the range of registers"
 
     def _call(self, name: str, *rows: int) -> int:
+        assert operands_fit(self.field, name, *rows), f"{name} of operands too large"
         return run(blocks(self.field)[name], *rows)
 
     def _each(self, name: str, *others: Any) -> Any:
