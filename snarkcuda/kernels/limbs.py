@@ -59,7 +59,7 @@ def limb_words(field: PrimeField) -> LimbWords:
         """out = a − b mod 2^(32n); the borrow."""
         borrow = _ZERO
         for j in range(n):
-            difference = np.uint64(a[j]) - np.uint64(b[j]) - borrow + (_ONE << _WIDTH)
+            difference = np.uint64(a[j]) + (_ONE << _WIDTH) - np.uint64(b[j]) - borrow  # never < 0
             borrow = _ONE - (difference >> _WIDTH)
             out[j] = np.uint32(difference & _MASK)
         return borrow
@@ -138,9 +138,7 @@ class LimbElement:
         w = limb_words(self.field)
         out = np.empty(w.n, dtype=np.uint32)
         scratch = (np.empty(w.n + 2, dtype=np.uint32),) if name == "mul" else ()
-        # Differences borrow by wrapping, which numpy warns of for scalars alone.
-        with np.errstate(over="ignore"):
-            getattr(w, name)(self.words, other.words, *scratch, out)
+        getattr(w, name)(self.words, other.words, *scratch, out)
         return LimbElement(self.field, out)
 
     def __add__(self, other: LimbElement) -> LimbElement:
