@@ -11,7 +11,7 @@ from tests.curve import textbook
 from tests.field.values import GROUPS
 from tests.kernels.arrays_there import back, montgomery, there, values
 
-ARITHMETICS = ("ints",) if simulated() else ("ptx",)  # limbs: minutes to compile
+ARITHMETICS = ("ints", "limbs") if simulated() else ("ptx",)  # limbs: minutes to compile
 RANDOM = 3 if simulated() else 200
 
 
