@@ -154,7 +154,6 @@ class CudaStream(Stream):
         with self.device.staging() as (buffers, done):
             size = len(buffers[0])
             pending: list[tuple[int, int] | None] = [None, None]
-            turn = 0
             for turn, first in enumerate(range(0, len(host), size)):
                 which, n = turn % 2, min(size, len(host) - first)
                 self._collect(host, buffers, done, pending, which)
@@ -172,8 +171,7 @@ class CudaStream(Stream):
                     )
                     pending[which] = (first, n)
                 done[which] = self.record()
-            # What is uploaded lies in pinned memory, whose next user waits; the older buffer first.
-            for which in () if upload else ((turn + 1) % 2, turn % 2):
+            for which in (0, 1) if len(host) <= size else ((turn + 1) % 2, turn % 2):
                 self._collect(host, buffers, done, pending, which)
 
     def _collect(
@@ -194,11 +192,11 @@ class _Staging:
 
     def __init__(self, device: CudaDevice) -> None:
         device.make_current()
-        # One allocation, so that none is left when the other fails.
-        pinned = driver.cuMemHostAlloc(2 * _STAGING, 0)
-        self.address = int(check(f"pinning {2 * _STAGING:,} bytes", pinned))
-        whole = _bytes_at(self.address, 2 * _STAGING)
-        self.buffers = [whole[:_STAGING], whole[_STAGING:]]
+        self.addresses, self.buffers = [], []
+        for _ in range(2):
+            address = int(check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0)))
+            self.addresses.append(address)
+            self.buffers.append(_bytes_at(address, _STAGING))
         self.done: list[Event | None] = [None, None]
 
 
@@ -213,14 +211,14 @@ class _Borrowed:
         self._device = device
 
     def __enter__(self) -> tuple[Any, list[Event | None]]:
-        with self._device.staging_lock:
+        with self._device.lock:
             pool = self._device.free_staging
             found = pool.pop() if pool else None
         self._staging = found or _Staging(self._device)
         return self._staging.buffers, self._staging.done
 
     def __exit__(self, *exception: object) -> None:
-        with self._device.staging_lock:
+        with self._device.lock:
             self._device.free_staging.append(self._staging)
 
 
@@ -240,8 +238,7 @@ class CudaDevice(Device):
         self.architecture = (int(capability.major), int(capability.minor))
         self.multiprocessors = int(self.core.properties.multiprocessor_count)
         self._shared = int(self.core.properties.max_shared_memory_per_block_optin)
-        self._loading = threading.Lock()
-        self.staging_lock = threading.Lock()  # a compilation must not hold up copies
+        self.lock = threading.Lock()
         self.free_staging: list[_Staging] = []
         self._loaded: dict[DeviceKernel, Any] = {}
 
@@ -251,7 +248,7 @@ class CudaDevice(Device):
 
     def loaded(self, kernel: DeviceKernel) -> Any:
         """The kernel in the device's memory; compiled now if it never was."""
-        with self._loading:
+        with self.lock:
             if (found := self._loaded.get(kernel)) is not None:
                 return found
             cubin = compiled(kernel, self.architecture)
@@ -307,10 +304,14 @@ class CudaDevice(Device):
     def close(self) -> None:
         """Give the pinned buffers back."""
         self.make_current()
-        with self.staging_lock:
-            while self.free_staging:
-                # The driver waits for copies that use it.
-                check("unpinning memory", driver.cuMemFreeHost(self.free_staging.pop().address))
+        with self.lock:
+            for staging in self.free_staging:
+                for event in staging.done:
+                    if event is not None:
+                        event.wait()
+                for address in staging.addresses:
+                    check("unpinning memory", driver.cuMemFreeHost(address))
+            self.free_staging = []
 
 
 def _open(ordinal: int) -> Any:
