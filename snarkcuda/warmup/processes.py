@@ -112,7 +112,7 @@ class _Worker:
         assert self._process.stdin is not None and self._process.stdout is not None
         began, words = time.perf_counter(), "none"
         kernels: dict[str, set[str]] = {"compiling": set(), "loading": set()}
-        with suppress(BrokenPipeError):  # it has ended: the loop below sees that too
+        with suppress(BrokenPipeError, ValueError):  # it has ended, or is being ended: see below
             self._process.stdin.write(f"{part}\n")
             self._process.stdin.flush()
         for line in self._process.stdout:
@@ -135,6 +135,10 @@ class _Worker:
     def ask_to_end(self) -> None:
         """It does at once, unless it is in LLVM, where it writes no file."""
         self._process.terminate()
+        # A signal that comes just before it waits for a line would be noticed only after the line.
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
 
     def end(self, until: float) -> None:
         """Wait for that until a time, `time.monotonic`'s, and then end it."""
