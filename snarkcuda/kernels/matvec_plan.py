@@ -61,9 +61,17 @@ def sliced(matrices: Matrices, longest: int = LONGEST, window: int = WINDOW) -> 
 
     Args:
         matrices: A above B.
-        longest: entries of a piece, at most 255.
+        longest: entries of a piece, at least one.
         window: pieces sorted together, a multiple of 32.
+
+    Raises:
+        ValueError: longest or window is none of these.
     """
+    if longest < 1 or window < WARP or window % WARP:  # `_slice` would write beyond its arrays
+        raise ValueError(
+            f"pieces of {longest} entries, {window} sorted together: "
+            f"at least 1 and a multiple of {WARP} are possible"
+        )
     lengths = np.diff(matrices.start)
     pieces = np.maximum(1, -(-lengths // longest))
     many = np.flatnonzero(pieces > 1)

@@ -125,7 +125,8 @@ class Transforms:
     ) -> None:
         self.F, self.log_n = F, log_n
         self._arena, self._stream = arena, stream
-        self._levels = split(log_n) if splitting is None else splitting
+        # One element has no levels, but may have a scale: a pass of none, which multiplies.
+        self._levels = (split(log_n) if splitting is None else splitting) or (0,)
         if sum(self._levels) != log_n:
             raise ValueError(f"levels {self._levels} are not those of 2^{log_n}")
         self._field: PrimeField = F.prime

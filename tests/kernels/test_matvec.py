@@ -98,6 +98,13 @@ def test_slices_hold_every_entry_once(longest, window) -> None:
     assert not pieces
 
 
+@pytest.mark.parametrize(("longest", "window"), [(0, 32), (32, 0), (32, 48)])
+def test_windows_that_are_no_whole_slices(longest, window) -> None:
+    m, _ = matrices(BN254_FR, [3] * 100, 1000, "windows")
+    with pytest.raises(ValueError, match=f"pieces of {longest} entries, {window} sorted"):
+        sliced(m, longest, window)
+
+
 def test_padding_is_little() -> None:
     """Rows as circuits have them: pieces sorted in windows leave a hundredth of padding."""
     draw = random.Random("padding")
