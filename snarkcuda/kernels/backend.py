@@ -109,9 +109,10 @@ class CudaBackend(CpuBackend):
         there = cast(CudaKey, key)
         stream, modulus = self.device.stream(), key.matrices.field.modulus
         abc = matvec.evaluate(self.pool, key.matrices, witness)
-        values, found = self.arena.upload(witness, stream), np.empty_like(abc)
-        abc_there = evaluate(self.arena, stream, there.rows, values)
-        try:
+        found = np.empty_like(abc)
+        with self.arena.scope(stream) as scope:
+            values = scope.upload(witness)
+            abc_there = scope.adopt(evaluate(self.arena, stream, there.rows, values))
             stream.download(abc_there, found)
             pairs = zip(to_ints(found), to_ints(abc), strict=True)
             if any((a - b) % modulus for a, b in pairs):  # the device's may be below 2p
@@ -119,9 +120,6 @@ class CudaBackend(CpuBackend):
             stream.download(
                 circom_quotient(there.transforms, there.shift, stream, abc_there), found[0]
             )
-        finally:
-            for array in (abc_there, values):
-                self.arena.free(array, stream)
         h = quotient.coset_quotient(self.pool, key.tables, abc)
         return "none of them again" if np.array_equal(h, found[0]) else "quotient (6 NTTs)"
 
@@ -154,9 +152,9 @@ class CudaJob(CpuJob):
         rows = cast(CudaKey, key).rows
 
         def operation() -> DeviceArray:
-            values = self._arena.upload(witness, self._stream)
-            self._abc = evaluate(self._arena, self._stream, rows, values)
-            self._arena.free(values, self._stream)
+            with self._arena.scope(self._stream) as scope:
+                values = scope.upload(witness)
+                self._abc = evaluate(self._arena, self._stream, rows, values)
             self._stream.synchronize()
             return self._abc
 

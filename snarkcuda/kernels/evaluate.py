@@ -76,11 +76,11 @@ def evaluate(
         threads: of a block, a power of two.
     """
     m = matrices
-    abc = arena.allocate(3 * m.n * m.F.words, stream)
-    partials = arena.allocate(max(1, m.partials) * m.F.words, stream)
-    launch_rows(stream, m, witness, abc, partials, threads)
-    arena.free(partials, stream)
-    return abc
+    with arena.scope(stream) as scope:
+        abc = scope.allocate(3 * m.n * m.F.words)
+        partials = scope.allocate(max(1, m.partials) * m.F.words)
+        launch_rows(stream, m, witness, abc, partials, threads)
+        return scope.keep(abc)
 
 
 def launch_rows(

@@ -77,6 +77,10 @@ class Arena:
             block.stream, block.event = stream, event
             self._free.append(block)
 
+    def scope(self, stream: Stream) -> Scope:
+        """Arrays for a block of code, given back at its end, whatever that is."""
+        return Scope(self, stream)
+
     def _reuse(self, n_bytes: int, stream: Stream) -> _Block | None:
         """A free block of this size: of the same stream, or done, or the first that will be."""
         fits = [block for block in self._free if block.n_bytes == n_bytes]
@@ -132,6 +136,41 @@ class Arena:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+class Scope:
+    """What a block of code takes of an arena, for one stream: `with arena.scope(stream) as s`."""
+
+    def __init__(self, arena: Arena, stream: Stream) -> None:
+        self._arena, self._stream = arena, stream
+        self._held: list[DeviceArray] = []
+
+    def allocate(self, size: int) -> DeviceArray:
+        """See `Arena.allocate`."""
+        return self.adopt(self._arena.allocate(size, self._stream))
+
+    def upload(self, host: NDArray[Any]) -> DeviceArray:
+        """See `Arena.upload`."""
+        array = self.allocate(host.nbytes // 4)
+        self._stream.upload(np.ascontiguousarray(host), array)
+        return array
+
+    def adopt(self, array: DeviceArray) -> DeviceArray:
+        """An array of the arena, given back with the others."""
+        self._held.append(array)
+        return array
+
+    def keep(self, array: DeviceArray) -> DeviceArray:
+        """The array, which outlives the block: whoever gets it gives it back."""
+        self._held = [other for other in self._held if other is not array]
+        return array
+
+    def __enter__(self) -> Scope:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for array in self._held:
+            self._arena.free(array, self._stream)
 
 
 def _is_done(block: _Block) -> bool:

@@ -66,12 +66,11 @@ def bellman_quotient(
     p = F.prime.modulus
     transforms.to_coset(_BELLMAN_SHIFT).run(stream, abc)
     over = F.prime.to_montgomery(pow(pow(_BELLMAN_SHIFT, n, p) - 1, -1, p))
-    factor = arena.upload(arrays.from_ints([over], F.prime.limbs), stream)
-    _kernels(F)[1].launch(stream, *grid(n), abc, factor, n)
     a = abc.part(0, n * F.words)
     back = transforms.to_reversed(True, pow(n, -1, p), pow(_BELLMAN_SHIFT, -1, p))
-    back.run(stream, a)
-    h = arena.allocate(n * F.words, stream)
-    _kernels(F)[2].launch(stream, *grid(n), h, a, log_n)
-    arena.free(factor, stream)
-    return h
+    with arena.scope(stream) as scope:
+        factor, h = scope.upload(arrays.from_ints([over], F.prime.limbs)), scope.allocate(a.size)
+        _kernels(F)[1].launch(stream, *grid(n), abc, factor, n)
+        back.run(stream, a)
+        _kernels(F)[2].launch(stream, *grid(n), h, a, log_n)
+        return scope.keep(h)

@@ -122,10 +122,15 @@ def test_no_memory_left(device, case) -> None:
     with backend:
         timeline = Timeline()
         resident = backend.load(key, timeline)
-        backend.arena.budget = backend.arena._taken  # the key fits, a proof does not
-        pending = prove_start(backend, resident, witness.values, R, S, timeline)
-        with pytest.raises(DeviceError, match="has no"):
-            pending.finish()
+        in_use = len(backend.arena._used)
+        for more in range(0, 3 << 12, 1 << 12):  # the key fits; one more array of a proof each time
+            backend.arena.budget = backend.arena._taken + more
+            pending = prove_start(backend, resident, witness.values, R, S, timeline)
+            with pytest.raises(DeviceError, match="has no"):
+                pending.finish()
+            assert len(backend.arena._used) == in_use, "what the proof took is given back"
+            while backend.arena._give_back():
+                pass
         backend.arena.budget = 1 << 30
         pending = prove_start(backend, resident, witness.values, R, S, timeline)
         assert proof_to_json(pending.finish()) == proof_on(CpuBackend(1), key, witness)
