@@ -15,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -197,7 +198,7 @@ def rows(clock: Clock, record: dict, log_n: int) -> None:
         loaded.free(clock.arena, clock.stream)
 
 
-def start_up(record: dict, cache: Path) -> None:
+def start_up(record: dict, cache: str) -> None:
     """A first and a second process: every kernel compiled, then loaded."""
     program = (
         "import time; t = time.perf_counter();"
@@ -208,7 +209,7 @@ def start_up(record: dict, cache: Path) -> None:
         "[d.loaded(k) for c in CURVES for k in kernels_of(c)];"
         "print(time.perf_counter() - t)"
     )
-    environment = {**os.environ, "SNARKCUDA_CACHE_DIR": str(cache)}
+    environment = {**os.environ, "SNARKCUDA_CACHE_DIR": cache}
     for name in ("first process, compiling", "second process"):
         began = time.perf_counter()
         said = subprocess.run(
@@ -249,13 +250,13 @@ def main() -> None:
     parser.add_argument("--log-n", type=int, nargs="*", default=[16, 18, 20, 22, 24, 26, 27])
     parser.add_argument("--rows", type=int, default=22)
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--cache", type=Path, default=Path("/tmp/snarkcuda-bench-cache"))
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     record = dated(1) | {"cases": []}
     clock = Clock(options.device, options.runs)
     record["machine"]["gpu"] = str(clock.device)
-    start_up(record, options.cache)
+    with tempfile.TemporaryDirectory() as cache:  # a new one: the first process compiles
+        start_up(record, cache)
     launches(clock, record)
     fields(clock, record)
     transforms(clock, record, options.log_n)
