@@ -119,6 +119,8 @@ def _libraries() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, ImportError) as error:  # cuda.pathfinder's, numba-cuda's
+        if "compute capability" in str(error):
+            raise DeviceError(f"{error}: see what the GPU has, or update the toolkit") from error
         raise DeviceError(
             "CUDA kernels cannot be compiled, as a library of the CUDA toolkit does not load "
             f"({str(error).splitlines()[0]}): {INSTALL}, or set CUDA_HOME to a CUDA toolkit"
@@ -174,7 +176,14 @@ def _link(ptx: str, architecture: Architecture, label: str) -> tuple[bytes, str]
     options = [f"-arch=sm_{architecture[0]}{architecture[1]}", "-verbose"]
     text = ptx.encode()
     with _libraries():
-        handle = nvjitlink.create(len(options), options)
+        try:
+            handle = nvjitlink.create(len(options), options)
+        except nvjitlink.nvJitLinkError as error:
+            toolkit = ".".join(map(str, nvjitlink.version()))
+            raise DeviceError(
+                f"nvJitLink {toolkit} knows no {options[0][6:]} ({error}): see what the GPU has, "
+                "or update the toolkit"
+            ) from error
     try:
         try:
             nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), label)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from snarkcuda.circuits.r1cs import R1cs
     from snarkcuda.cpu.pool import Pool
 
+_SIMULATOR = "simulator"
 _TWO_BLOCKS = 1 << 13  # a transform so long runs the stages that pass over the whole array too
 
 
@@ -152,9 +153,7 @@ def parts_of_setup(curve: Curve, research: bool, vectors: bool) -> list[Part]:
 
 
 def parts_of_device(curve: Curve, device: str) -> list[Part]:
-    """The CUDA kernels of a curve's proofs, for the GPU that a device's name means.
-
-    In the simulator, which compiles nothing, none.
+    """What proofs on a device compile: CUDA kernels, but for the simulator, and a key's slicing.
 
     Raises:
         DeviceError: there is no such device.
@@ -163,7 +162,7 @@ def parts_of_device(curve: Curve, device: str) -> list[Part]:
     from snarkcuda.kernels.target import simulated
 
     if simulated():
-        return []
+        return [_device_part(curve, _SIMULATOR)]
     major, minor = open_device(device).architecture
     return [_device_part(curve, f"sm_{major}{minor}")]
 
@@ -190,7 +189,7 @@ def part_named(text: str) -> Part:
     *_, architecture = text.split()
     for curve in CURVES:
         parts = parts_of_everything(curve)
-        if architecture.startswith("sm_"):
+        if architecture == _SIMULATOR or architecture.startswith("sm_"):
             parts.append(_device_part(curve, architecture))
         for part in parts:
             if str(part) == text:
@@ -345,6 +344,13 @@ def _columns(group: Group, pool: Pool, curve: Curve) -> None:
 
 
 def _device_kernels(architecture: str, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.cpu.matvec import Matrices
+    from snarkcuda.kernels.matvec_plan import sliced
+
+    start, none = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.uint32)
+    sliced(Matrices(curve.fr, 1, start, none, none, np.zeros((0, 4), dtype=np.uint64)))
+    if architecture == _SIMULATOR:
+        return
     from snarkcuda.kernels.catalog import kernels_of
     from snarkcuda.kernels.compiling import compiled
 

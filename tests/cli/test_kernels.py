@@ -62,6 +62,14 @@ def test_comparison(run, cache, tmp_path) -> None:
     assert f"{now + 3} → {now}" in done.stdout
 
 
+@pytest.mark.parametrize("architecture", ["sm_10", "sm_999"])
+def test_architectures_that_nobody_has(run, cache, architecture) -> None:
+    environment = {**os.environ, "SNARKCUDA_CACHE_DIR": str(cache)}
+    done = run("kernels", "--architecture", architecture, "--only", "products", env=environment)
+    assert done.returncode == 3 and "see what the GPU has, or update the toolkit" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

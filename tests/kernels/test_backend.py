@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from snarkcuda.cpu.backend import CpuBackend
+from snarkcuda.cpu.pool import Pool
+from snarkcuda.curve.params import BN254
 from snarkcuda.errors import DeviceError, UnsatisfiedError
 from snarkcuda.formats.proof_json import proof_to_json
 from snarkcuda.formats.wtns import read_witness
@@ -17,7 +19,9 @@ from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.groth16.timeline import Timeline
 from snarkcuda.kernels import backend as cuda_backend
+from snarkcuda.kernels import matvec_plan
 from snarkcuda.kernels.backend import CudaBackend
+from snarkcuda.warmup.parts import part_named, parts_of_device
 
 pytestmark = pytest.mark.filterwarnings("ignore::snarkcuda.errors.NotZeroKnowledgeWarning")
 CASES = ["bn_mul2", "bls_mul2", "bn_no_public", "bn_linear_O0", "bn_poseidon1"]
@@ -140,3 +144,14 @@ def test_no_memory_left(device, case) -> None:
 def test_names_that_are_no_device(device_name, vectors) -> None:
     with pytest.raises(ValueError, match='device must be "cpu", "cuda" or "cuda:N"'):
         Prover(vectors / "bn_mul2" / "circuit.zkey", device=device_name)
+
+
+def test_warmup_knows_what_a_device_needs(device) -> None:
+    """A part that a process of its own finds by name, and after which slicing is compiled."""
+    (part,) = parts_of_device(BN254, "cuda")
+    assert part_named(str(part)) == part and "CUDA kernels for" in str(part)
+    with Pool(1) as pool:
+        part.work(pool, BN254)
+    assert matvec_plan._slice.overloads
+    with pytest.raises(KeyError):
+        part_named("bn254 CUDA kernels for nothing")
