@@ -111,7 +111,8 @@ def transforms(clock: Clock, record: dict, sizes: list[int]) -> None:
             host = np.tile(host, (n // len(host), 1))
             x = clock.arena.upload(host, clock.stream)
             began = time.perf_counter()
-            T = Transforms(clock.arena, clock.stream, device_field(fr), log_n)
+            tables = clock.arena.scope(clock.stream)
+            T = Transforms(tables, device_field(fr), log_n)
             down, up = T.to_reversed(), T.to_natural(inverse=True)
             there = T.to_reversed(inverse=True, scale=pow(n, -1, fr.modulus))
             back = T.to_natural()
@@ -135,7 +136,7 @@ def transforms(clock: Clock, record: dict, sizes: list[int]) -> None:
                 say(record, operation=f"ntt {name}", field=fr.name, log_n=log_n, sppark=peers,
                     **times)  # fmt: skip
             clock.arena.free(x, clock.stream)
-            T.close()
+            tables.close()
             if log_n <= 26:
                 quotient(clock, record, curve, log_n, tables_s)
 
@@ -146,14 +147,15 @@ def quotient(clock: Clock, record: dict, curve, log_n: int, tables_s: float) -> 
     abc = clock.arena.allocate(3 * n * 2 * fr.limbs, clock.stream)
     for first in range(0, 3 * n, len(host)):
         clock.stream.upload(host, abc.part(first * 8, len(host) * 8))
-    T = Transforms(clock.arena, clock.stream, device_field(fr), log_n)
+    tables = clock.arena.scope(clock.stream)
     shift = domain_of_size(fr, n).shift
-    times = clock.graph_ms(lambda: circom_quotient(T, shift, clock.stream, abc))
+    to_coset = Transforms(tables, device_field(fr), log_n).to_coset(shift)
+    times = clock.graph_ms(lambda: circom_quotient(to_coset, clock.stream, abc))
     peer = SPPARK.get(log_n, (None,) * 3)[2] if curve is BLS12_381 else None
     say(record, operation="quotient, 6 transforms", field=fr.name, log_n=log_n, sppark=peer,
-        tables_s=tables_s, table_bytes=T.nbytes, **times)  # fmt: skip
+        tables_s=tables_s, table_bytes=tables.nbytes, **times)  # fmt: skip
     clock.arena.free(abc, clock.stream)
-    T.close()
+    tables.close()
 
 
 def rows(clock: Clock, record: dict, log_n: int) -> None:
@@ -161,11 +163,15 @@ def rows(clock: Clock, record: dict, log_n: int) -> None:
     copy = clock.arena.allocate(1 << 28, clock.stream)
     from cuda.bindings import driver
 
+    from snarkcuda.kernels.staging import check
+
     half = copy.nbytes // 2
     handle = clock.stream._handle
-    times = clock.ms(
-        lambda: driver.cuMemcpyDtoDAsync(copy.buffer, copy.buffer + half, half, handle)
-    )
+
+    def half_to_half() -> None:
+        check("copying", driver.cuMemcpyDtoDAsync(copy.buffer, copy.buffer + half, half, handle))
+
+    times = clock.ms(half_to_half)
     bandwidth = 2 * half / times["ms"] / 1e6
     say(record, operation="device copy", GB_per_s=bandwidth, **times)
     clock.arena.free(copy, clock.stream)
@@ -174,7 +180,8 @@ def rows(clock: Clock, record: dict, log_n: int) -> None:
         fr, n = r1cs.curve.fr, r1cs.domain_size
         m = matvec.group_by_row(fr, n, r1cs.n_wires, key_coefficients(r1cs))
         began = time.perf_counter()
-        loaded = load_matrices(clock.arena, clock.stream, device_field(fr), m)
+        held = clock.arena.scope(clock.stream)
+        loaded = load_matrices(held, device_field(fr), m)
         clock.stream.synchronize()
         load_s = time.perf_counter() - began
         values = clock.arena.upload(witness.values, clock.stream)
@@ -195,7 +202,7 @@ def rows(clock: Clock, record: dict, log_n: int) -> None:
             bytes=n_bytes, ms_of_bytes=least, load_s=load_s, **times)  # fmt: skip
         for array in (abc, values, out, partials):
             clock.arena.free(array, clock.stream)
-        loaded.free(clock.arena, clock.stream)
+        held.close()
 
 
 def start_up(record: dict, cache: str) -> None:
@@ -203,10 +210,10 @@ def start_up(record: dict, cache: str) -> None:
     program = (
         "import time; t = time.perf_counter();"
         "from snarkcuda.kernels.device import open_device;"
-        "from snarkcuda.kernels.catalog import kernels_of;"
+        "from snarkcuda.kernels.catalog import proof_kernels;"
         "from snarkcuda.curve.params import CURVES;"
         "d = open_device('cuda');"
-        "[d.loaded(k) for c in CURVES for k in kernels_of(c)];"
+        "[d.loaded(k) for c in CURVES for k in proof_kernels(c)];"
         "print(time.perf_counter() - t)"
     )
     environment = {**os.environ, "SNARKCUDA_CACHE_DIR": cache}

@@ -19,9 +19,9 @@ def checked_threads(threads: object) -> int | None:
     return _whole_number("threads", threads, f"from 1 to {MAX_THREADS}", MAX_THREADS)
 
 
-def checked_memory(memory: object) -> int | None:
+def checked_memory(memory: object, name: str = "memory") -> int | None:
     """Bytes to keep to; None leaves them to the machine."""
-    return _whole_number("memory", memory, "of bytes, at least 1", None)
+    return _whole_number(name, memory, "of bytes, at least 1", None)
 
 
 def checked_device(device: object) -> str:

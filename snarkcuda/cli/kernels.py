@@ -125,6 +125,7 @@ def kernels(
 
 def _without_simulator() -> int:
     """The same command where numba-cuda compiles; its exit code."""
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "0"}  # a configuration file may set it
     program = [sys.executable, "-m", "snarkcuda", *sys.argv[1:]]
-    return subprocess.run(program, env=environment, check=False).returncode
+    code = subprocess.run(program, env=environment, check=False).returncode
+    return 128 - code if code < 0 else code  # ended by a signal

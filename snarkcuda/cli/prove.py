@@ -35,6 +35,12 @@ from snarkcuda.cli.words import answer, say, warn
     "[3/4 of what is free].",
 )
 @click.option(
+    "--gpu-mem",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="Keep to this much of the GPU's memory, as 500M or 12G [15/16 of what is free].",
+)
+@click.option(
     "--seed",
     help="Fix the proof's randomness, for tests. The proof is then NOT zero-knowledge.",
 )
@@ -51,6 +57,7 @@ def prove(
     check_key: bool,
     key_cache: str | None,
     memory: int | None,
+    gpu_mem: int | None,
     seed: str | None,
     as_json: bool,
     quiet: bool,
@@ -146,6 +153,7 @@ def prove(
                 device=device,
                 progress=progress,
                 memory=memory,
+                gpu_memory=gpu_mem,
                 key_cache=key_cache,
             ) as prover,
         ):

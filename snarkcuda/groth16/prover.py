@@ -66,13 +66,13 @@ class Proved:
     zero_knowledge: bool
 
 
-def _backend_on(device: str, threads: int | None) -> CpuBackend:
+def _backend_on(device: str, threads: int | None, gpu_memory: int | None) -> CpuBackend:
     """The backend of a device. That of CUDA is a module that a machine without it cannot load."""
     if device == "cpu":
         return CpuBackend(threads)
     from snarkcuda.kernels.backend import CudaBackend
 
-    return CudaBackend(device, threads)
+    return CudaBackend(device, threads, gpu_memory)
 
 
 class Prover:
@@ -90,11 +90,14 @@ class Prover:
         progress: called with each stage's name as it begins.
         memory: bytes to keep to; a key that does not fit is converted block by block during each
             proof, which then checks its points. By default what the machine has.
+        gpu_memory: bytes of the GPU to keep to; proofs for which there is no room at a time take
+            turns. By default nearly all that is free when it is opened.
         key_cache: a directory, this user's alone, that keeps the key as it is held ready: later
             provers map it (`cpu/key_cache`). What prevents that is a `UserWarning`.
 
     Raises:
-        ValueError: threads, device, memory or key_cache is none that `snarkcuda.arguments` allows.
+        ValueError: threads, device, memory, gpu_memory or key_cache is none that
+        `snarkcuda.arguments` allows.
         FormatError, NotInFieldError: the key file is broken.
         NotOnCurveError: a point of the key is not on its curve, or a header point not in its
         subgroup.
@@ -109,9 +112,11 @@ class Prover:
         device: str = "cpu",
         progress: Progress | None = None,
         memory: int | None = None,
+        gpu_memory: int | None = None,
         key_cache: FilePath | None = None,
     ) -> None:
         threads, memory = checked_threads(threads), checked_memory(memory)
+        gpu_memory = checked_memory(gpu_memory, "gpu_memory")
         key_cache, device = checked_key_cache(key_cache), checked_device(device)
         timeline = Timeline(progress)
         if not isinstance(key, ProvingKey):
@@ -129,7 +134,7 @@ class Prover:
         self._state = threading.Condition()
         self._proving: set[int] = set()  # threads
         self._closed = False
-        self._backend = _backend_on(device, threads)
+        self._backend = _backend_on(device, threads, gpu_memory)
         try:
             self._resident = self._backend.load(
                 key,
@@ -185,15 +190,15 @@ class Prover:
             check_witness(witness)
         check_match(self.key, witness)
         r, s = self._randomness(seed, witness)
+        public = arrays.to_ints(witness.values[1 : self.key.n_public + 1])
         with self._open():
             pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
             proof = pending.finish()
-        public = arrays.to_ints(witness.values[1 : self.key.n_public + 1])
-        with timeline.stage("check proof points"):
-            self._check_points(proof)
-        if check:
-            with timeline.stage("self-check"):
-                self._check_equation(proof, public, witness, r, s)
+            with timeline.stage("check proof points"):
+                self._check_points(proof)
+            if check:
+                with timeline.stage("self-check"):
+                    self._check_equation(proof, public, witness, r, s)
         return Proved(proof, public, timeline.stages, check, seed is None)
 
     def _check_points(self, proof: Proof) -> None:
@@ -221,11 +226,11 @@ class Prover:
                 from snarkcuda.kernels.backend import CudaBackend
 
                 assert isinstance(backend, CudaBackend)
-                stage = backend.first_wrong_stage(self._resident, z)
+                found = backend.first_wrong_stage(self._resident, z)
                 raise DeviceError(
                     f"{backend.label} made a false proof of {witness.source}, which was thrown "
-                    f"away: the CPU proves it. The first operation that differs: {stage}. A "
-                    "kernel was edited, or the device is faulty; --device cpu works"
+                    f"away: the CPU proves it; {found}. A kernel was edited, or the device is "
+                    "faulty; --device cpu works"
                 )
         raise UnsatisfiedError(
             f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "

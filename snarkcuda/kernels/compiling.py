@@ -91,7 +91,10 @@ def compiled(kernel: DeviceKernel, architecture: Architecture, fresh: bool = Fal
 
 def ptx_of(kernel: DeviceKernel, architecture: Architecture) -> str:
     """A kernel's PTX, by numba-cuda and NVVM."""
+    from numba.core.errors import NumbaError
     from numba.cuda import compiler, types
+    from numba.cuda.cudadrv.error import NvvmError
+    from numba.cuda.cudadrv.nvvm import NVVM, LibDevice
 
     kinds = {
         "words": types.Array(types.uint32, 1, "C"),
@@ -100,16 +103,26 @@ def ptx_of(kernel: DeviceKernel, architecture: Architecture) -> str:
         "u32": types.uint32,
     }
     signature = types.void(*(kinds[kind] for kind in kernel.signature))
-    with _libraries(), _device_of(architecture):
-        ptx, _ = compiler.compile(
-            kernel.function,
-            signature,
-            device=False,
-            abi="numba",
-            cc=(*architecture, ""),
-            output="ptx",
-            launch_bounds=(kernel.max_threads, kernel.min_blocks),
-        )
+    with _libraries():
+        NVVM()
+        LibDevice()
+    try:
+        with _device_of(architecture):
+            ptx, _ = compiler.compile(
+                kernel.function,
+                signature,
+                device=False,
+                abi="numba",
+                cc=(*architecture, ""),
+                output="ptx",
+                launch_bounds=(kernel.max_threads, kernel.min_blocks),
+            )
+    except (NumbaError, NvvmError) as error:
+        raise DeviceError(f"{kernel.label} does not compile: {error}") from error
+    except RuntimeError as error:
+        if "compute capability" not in str(error):
+            raise
+        raise DeviceError(f"{error}: see what the GPU has, or update the toolkit") from error
     return str(ptx)
 
 
@@ -119,8 +132,6 @@ def _libraries() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, ImportError) as error:  # cuda.pathfinder's, numba-cuda's
-        if "compute capability" in str(error):
-            raise DeviceError(f"{error}: see what the GPU has, or update the toolkit") from error
         raise DeviceError(
             "CUDA kernels cannot be compiled, as a library of the CUDA toolkit does not load "
             f"({str(error).splitlines()[0]}): {INSTALL}, or set CUDA_HOME to a CUDA toolkit"
@@ -173,17 +184,18 @@ def _link(ptx: str, architecture: Architecture, label: str) -> tuple[bytes, str]
     with _libraries():
         from cuda.bindings import nvjitlink
 
+        nvjitlink.version()  # loads it
+
     options = [f"-arch=sm_{architecture[0]}{architecture[1]}", "-verbose"]
     text = ptx.encode()
-    with _libraries():
-        try:
-            handle = nvjitlink.create(len(options), options)
-        except nvjitlink.nvJitLinkError as error:
-            toolkit = ".".join(map(str, nvjitlink.version()))
-            raise DeviceError(
-                f"nvJitLink {toolkit} knows no {options[0][6:]} ({error}): see what the GPU has, "
-                "or update the toolkit"
-            ) from error
+    try:
+        handle = nvjitlink.create(len(options), options)
+    except nvjitlink.nvJitLinkError as error:
+        toolkit = ".".join(map(str, nvjitlink.version()))
+        raise DeviceError(
+            f"nvJitLink {toolkit} knows no {options[0][6:]} ({error}): see what the GPU has, "
+            "or update the toolkit"
+        ) from error
     try:
         try:
             nvjitlink.add_data(handle, nvjitlink.InputType.PTX, text, len(text), label)

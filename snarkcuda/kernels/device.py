@@ -114,13 +114,33 @@ class Stream(ABC):
     def synchronize(self) -> None:
         """Block until the stream is idle; raises `DeviceError` if something on it failed."""
 
-    @abstractmethod
     def upload(self, host: NDArray[Any], to: DeviceArray) -> None:
-        """Copy a C-contiguous array; the host's may change as soon as this returns."""
+        """Copy a C-contiguous array to the beginning of `to`; it may change when this returns."""
+        self._upload(_bytes_of(host, to), to)
+
+    def download(self, source: DeviceArray, to: NDArray[Any]) -> None:
+        """Copy the beginning of `source` into a C-contiguous array, and wait for it."""
+        self._download(source, _bytes_of(to, source))
 
     @abstractmethod
-    def download(self, source: DeviceArray, to: NDArray[Any]) -> None:
-        """Copy into a C-contiguous array, and wait for it."""
+    def _upload(self, host: NDArray[np.uint8], to: DeviceArray) -> None: ...
+
+    @abstractmethod
+    def _download(self, source: DeviceArray, to: NDArray[np.uint8]) -> None: ...
+
+
+def _bytes_of(host: NDArray[Any], there: DeviceArray) -> NDArray[np.uint8]:
+    """The bytes of an array that is copied from or to a device.
+
+    Raises:
+        ValueError: they are more than the device's array, no whole words, or scattered.
+    """
+    if not host.flags.c_contiguous or host.nbytes % 4 or host.nbytes > there.nbytes:
+        raise ValueError(
+            f"{host.nbytes} bytes of shape {host.shape}, strides {host.strides}, and "
+            f"{there.nbytes} on the device: copies are of C-contiguous words that fit"
+        )
+    return host.reshape(-1).view(np.uint8)
 
 
 class Device(ABC):

@@ -1,12 +1,7 @@
-"""A GPU as a `Device`: the driver API, and cuda.core for launches.
-
-Copies from and to pageable memory go through pinned buffers of the device, two at a time, so that
-the driver's copy of one overlaps with ours of the other.
-"""
+"""A GPU as a `Device`: the driver API, and cuda.core for launches."""
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -24,20 +19,10 @@ try:
     from cuda.bindings import driver
     from cuda.core import Device as CoreDevice
     from cuda.core import EventOptions, LaunchConfig, ObjectCode, launch
+
+    from snarkcuda.kernels.staging import StagingPool, check
 except ImportError as error:
     raise DeviceError(f"CUDA needs cuda-core, which is not installed: {INSTALL}") from error
-
-_STAGING = 1 << 25  # bytes of a pinned buffer
-
-
-def check(what: str, result: tuple[Any, ...]) -> Any:
-    """The value of a driver call, or its failure as a `DeviceError`."""
-    status, *values = result
-    if status != driver.CUresult.CUDA_SUCCESS:
-        _, name = driver.cuGetErrorString(status)
-        words = name.decode() if isinstance(name, bytes) else str(status)
-        raise DeviceError(f"{what}: CUDA says {words!r} ({status.name})")
-    return values[0] if len(values) == 1 else None
 
 
 class CudaEvent(Event):
@@ -140,86 +125,15 @@ class CudaStream(Stream):
         self.device.make_current()
         _raising(f"work on {self.device}", self._stream.sync)
 
-    def upload(self, host: NDArray[Any], to: DeviceArray) -> None:
-        """Copy a C-contiguous array; the host's may change as soon as this returns."""
-        data = host.reshape(-1).view(np.uint8)
-        self._copy(data, to, upload=True)
-
-    def download(self, source: DeviceArray, to: NDArray[Any]) -> None:
-        """Copy into a C-contiguous array, and wait for it."""
-        self._copy(to.reshape(-1).view(np.uint8), source, upload=False)
-
-    def _copy(self, host: NDArray[np.uint8], array: DeviceArray, upload: bool) -> None:
+    def _upload(self, host: NDArray[np.uint8], to: DeviceArray) -> None:
         self.device.make_current()
-        with self.device.staging() as (buffers, done):
-            size = len(buffers[0])
-            pending: list[tuple[int, int] | None] = [None, None]
-            for turn, first in enumerate(range(0, len(host), size)):
-                which, n = turn % 2, min(size, len(host) - first)
-                self._collect(host, buffers, done, pending, which)
-                address = int(buffers[which].ctypes.data)
-                if upload:
-                    buffers[which][:n] = host[first : first + n]
-                    check(
-                        f"copying to {self.device}",
-                        driver.cuMemcpyHtoDAsync(array.buffer + first, address, n, self._handle),
-                    )
-                else:
-                    check(
-                        f"copying from {self.device}",
-                        driver.cuMemcpyDtoHAsync(address, array.buffer + first, n, self._handle),
-                    )
-                    pending[which] = (first, n)
-                done[which] = self.record()
-            for which in (0, 1) if len(host) <= size else ((turn + 1) % 2, turn % 2):
-                self._collect(host, buffers, done, pending, which)
+        with self.device.staging.borrowed() as buffers:
+            buffers.upload(host, to.buffer, self._handle)
 
-    def _collect(
-        self, host: Any, buffers: Any, done: list[Event | None], pending: Any, which: int
-    ) -> None:
-        """Wait until a pinned buffer is free, and take what was downloaded into it."""
-        if (event := done[which]) is not None:
-            event.wait()
-            done[which] = None
-        if (place := pending[which]) is not None:
-            first, n = place
-            host[first : first + n] = buffers[which][:n]
-            pending[which] = None
-
-
-class _Staging:
-    """Two pinned buffers, and the events after which each is free."""
-
-    def __init__(self, device: CudaDevice) -> None:
-        device.make_current()
-        self.addresses, self.buffers = [], []
-        for _ in range(2):
-            address = int(check(f"pinning {_STAGING} bytes", driver.cuMemHostAlloc(_STAGING, 0)))
-            self.addresses.append(address)
-            self.buffers.append(_bytes_at(address, _STAGING))
-        self.done: list[Event | None] = [None, None]
-
-
-def _bytes_at(address: int, size: int) -> NDArray[np.uint8]:
-    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
-
-
-class _Borrowed:
-    """Staging buffers of a device, for one copy."""
-
-    def __init__(self, device: CudaDevice) -> None:
-        self._device = device
-
-    def __enter__(self) -> tuple[Any, list[Event | None]]:
-        with self._device.lock:
-            pool = self._device.free_staging
-            found = pool.pop() if pool else None
-        self._staging = found or _Staging(self._device)
-        return self._staging.buffers, self._staging.done
-
-    def __exit__(self, *exception: object) -> None:
-        with self._device.lock:
-            self._device.free_staging.append(self._staging)
+    def _download(self, source: DeviceArray, to: NDArray[np.uint8]) -> None:
+        self.device.make_current()
+        with self.device.staging.borrowed() as buffers:
+            buffers.download(source.buffer, to, self._handle)
 
 
 class CudaDevice(Device):
@@ -238,8 +152,8 @@ class CudaDevice(Device):
         self.architecture = (int(capability.major), int(capability.minor))
         self.multiprocessors = int(self.core.properties.multiprocessor_count)
         self._shared = int(self.core.properties.max_shared_memory_per_block_optin)
-        self.lock = threading.Lock()
-        self.free_staging: list[_Staging] = []
+        self.staging = StagingPool()
+        self._loading = threading.Lock()
         self._loaded: dict[DeviceKernel, Any] = {}
 
     def make_current(self) -> None:
@@ -248,7 +162,9 @@ class CudaDevice(Device):
 
     def loaded(self, kernel: DeviceKernel) -> Any:
         """The kernel in the device's memory; compiled now if it never was."""
-        with self.lock:
+        if (found := self._loaded.get(kernel)) is not None:
+            return found
+        with self._loading:
             if (found := self._loaded.get(kernel)) is not None:
                 return found
             cubin = compiled(kernel, self.architecture)
@@ -256,7 +172,10 @@ class CudaDevice(Device):
             try:
                 found = ObjectCode.from_cubin(cubin.code).get_kernel(cubin.entry)
             except Exception as error:
-                raise DeviceError(f"{kernel.label} cannot be loaded on {self}: {error}") from error
+                raise DeviceError(
+                    f"{kernel.label} cannot be loaded on {self} ({error}): `snarkcuda doctor` says "
+                    "whether the driver is older than the compiler"
+                ) from error
             most = self._shared - cubin.shared
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             check(
@@ -267,10 +186,6 @@ class CudaDevice(Device):
             )
             self._loaded[kernel] = found
             return found
-
-    def staging(self) -> _Borrowed:
-        """Pinned buffers for one copy; several threads have several."""
-        return _Borrowed(self)
 
     def stream(self) -> CudaStream:
         """A new stream."""
@@ -304,14 +219,7 @@ class CudaDevice(Device):
     def close(self) -> None:
         """Give the pinned buffers back."""
         self.make_current()
-        with self.lock:
-            for staging in self.free_staging:
-                for event in staging.done:
-                    if event is not None:
-                        event.wait()
-                for address in staging.addresses:
-                    check("unpinning memory", driver.cuMemFreeHost(address))
-            self.free_staging = []
+        self.staging.close()
 
 
 def _open(ordinal: int) -> Any:

@@ -79,13 +79,11 @@ class SimulatedStream(Stream):
     def synchronize(self) -> None:
         """Nothing to wait for."""
 
-    def upload(self, host: NDArray[Any], to: DeviceArray) -> None:
-        """Copy."""
-        to.buffer.view(np.uint8)[: host.nbytes] = host.reshape(-1).view(np.uint8)
+    def _upload(self, host: NDArray[np.uint8], to: DeviceArray) -> None:
+        to.buffer.view(np.uint8)[: len(host)] = host
 
-    def download(self, source: DeviceArray, to: NDArray[Any]) -> None:
-        """Copy."""
-        to.reshape(-1).view(np.uint8)[:] = source.buffer.view(np.uint8)[: to.nbytes]
+    def _download(self, source: DeviceArray, to: NDArray[np.uint8]) -> None:
+        to[:] = source.buffer.view(np.uint8)[: len(to)]
 
 
 class SimulatedDevice(Device):

@@ -13,7 +13,7 @@ from snarkcuda.kernels.device import DeviceArray, Stream
 from snarkcuda.kernels.field import DeviceField
 from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.matvec_plan import LONGEST, sliced
-from snarkcuda.kernels.memory import Arena
+from snarkcuda.kernels.memory import Arena, Scope
 from snarkcuda.kernels.quotient import grid
 
 
@@ -32,6 +32,7 @@ class DeviceMatrices:
     partials: int
     long_rows: int
     most_partials: int  # of one row
+    wires: int  # that a witness has at least
     arrays: tuple[DeviceArray, ...]
 
     @property
@@ -39,24 +40,25 @@ class DeviceMatrices:
         """Of all arrays."""
         return sum(array.nbytes for array in self.arrays)
 
-    def free(self, arena: Arena, stream: Stream) -> None:
-        """Give the memory back."""
-        for array in self.arrays:
-            arena.free(array, stream)
+    @property
+    def needs(self) -> tuple[int, ...]:
+        """Words of the arrays that `evaluate` takes: a, b and c, and partial sums."""
+        return 3 * self.n * self.F.words, max(1, self.partials) * self.F.words
 
 
 def load_matrices(
-    arena: Arena, stream: Stream, F: DeviceField, matrices: Matrices, longest: int = LONGEST
+    scope: Scope, F: DeviceField, matrices: Matrices, longest: int = LONGEST
 ) -> DeviceMatrices:
-    """Slice the matrices of a key and copy them to the device."""
+    """Slice the matrices of a key and copy them to the device, where the scope holds them."""
     s = sliced(matrices, longest)
     table = matrices.table if len(matrices.table) else np.zeros((1, 4), dtype=np.uint64)
     long_rows = s.long_rows if len(s.long_rows) else np.zeros((1, 3), dtype=np.uint32)
     host = s.start, s.targets, s.wires, s.codes, table, long_rows
     # An array of nothing has no address.
-    found = tuple(arena.upload(a if a.size else np.zeros(1, np.uint32), stream) for a in host)
+    there = tuple(scope.upload(a if a.size else np.zeros(1, np.uint32)) for a in host)
     sizes = matrices.n, len(s.targets), s.partials, len(s.long_rows)
-    return DeviceMatrices(F, *sizes, int(s.long_rows[:, 2].max(initial=1)), found)
+    most_partials, last_wire = s.long_rows[:, 2].max(initial=1), matrices.wires.max(initial=0)
+    return DeviceMatrices(F, *sizes, int(most_partials), int(last_wire) + 1, there)
 
 
 def evaluate(
@@ -74,11 +76,13 @@ def evaluate(
         matrices: those of the key.
         witness: n_wires elements, canonical.
         threads: of a block, a power of two.
+
+    Raises:
+        ValueError: threads are no power of two, or the witness is too short for the rows.
     """
     m = matrices
     with arena.scope(stream) as scope:
-        abc = scope.allocate(3 * m.n * m.F.words)
-        partials = scope.allocate(max(1, m.partials) * m.F.words)
+        abc, partials = (scope.allocate(size) for size in m.needs)
         launch_rows(stream, m, witness, abc, partials, threads)
         return scope.keep(abc)
 
@@ -93,6 +97,11 @@ def launch_rows(
 ) -> None:
     """The launches of `evaluate`, which can be captured as a graph."""
     m, F = matrices, matrices.F
+    if threads.bit_count() != 1 or witness.size < m.wires * F.words:
+        raise ValueError(
+            f"{threads} threads, {witness.size // F.words} wires: a power of two adds up long rows "
+            f"in pairs, and rows read {m.wires} wires"
+        )
     rows, long_rows, products = _kernels(F)
     start, targets, wires, codes, table, long = m.arrays
     rows.launch(

@@ -27,9 +27,6 @@ from snarkcuda.kernels import ptx, ptx_tower
 from snarkcuda.kernels.field import DeviceField
 
 _I32 = ir.IntType(32)
-_I64 = ir.IntType(64)
-_QUAD = ir.VectorType(_I32, 4)
-_GLOBAL = 1  # the address space
 _IN_PLACE = frozenset({"add", "sub", "neg", "canonical"})  # however products are emitted
 
 

@@ -55,7 +55,7 @@ def group_add(F: DeviceField) -> DeviceKernel:
     """out[i] = p[i] + q[i], all XYZZ. Arguments of a launch: out, p, q; n points."""
     load_xyzz, store_xyzz = xyzz_words(F)
 
-    @device_kernel(f"group_add[{F.key}]", _SIGNATURE, max_threads=MAX_THREADS, may_spill=True)
+    @device_kernel(f"group_add[{F.key}]", _SIGNATURE, max_threads=MAX_THREADS, may_spill=F.calls)
     def group_add(out: Any, p: Any, q: Any, n: int) -> None:
         i = cuda.grid(1)
         if i < n:

@@ -85,24 +85,28 @@ def sliced(matrices: Matrices, longest: int = LONGEST, window: int = WINDOW) -> 
     scratch = np.zeros((3, window), dtype=np.int64)
     order = np.zeros(window, dtype=np.int64)
     nothing = np.empty(0, dtype=np.uint32)
-    inputs = matrices.start, matrices.wires, matrices.codes, longest
+    places = np.zeros(longest + 1, dtype=np.int64)
     # Once for the widths of the slices, which say how much there is, and once to fill them.
-    _slice(*inputs, scratch, order, start, targets, nothing, nothing)
+    inputs = matrices.start, matrices.wires, matrices.codes, scratch, places, order
+    _slice(*inputs, start, targets, nothing, nothing)
     size = WARP * int(start[-1])
     wires, codes = np.zeros(size + WARP, dtype=np.uint32), np.full(size, END, dtype=np.uint32)
-    _slice(*inputs, scratch, order, start, targets, wires, codes)
+    _slice(*inputs, start, targets, wires, codes)
     return Slices(start, targets, wires, codes, long_rows, int(counts.sum()))
 
 
 @formula
-def _sorted_by_length(scratch: Any, n: int, longest: int, order: Any) -> None:
-    """Stable counting sort of the window's pieces, the longest first."""
+def _sorted_by_length(scratch: Any, n: int, places: Any, order: Any) -> None:
+    """Stable counting sort of the window's pieces, the longest first; places[length] is scratch."""
+    places[:] = 0
+    for i in range(n):
+        places[scratch[2, i]] += 1
     place = 0
-    for length in range(longest, -1, -1):
-        for i in range(n):
-            if scratch[2, i] == length:
-                order[place] = i
-                place += 1
+    for length in range(len(places) - 1, -1, -1):
+        place, places[length] = place + places[length], place
+    for i in range(n):
+        order[places[scratch[2, i]]] = i
+        places[scratch[2, i]] += 1
 
 
 @formula
@@ -129,10 +133,10 @@ def _emit(
 
 @kernel
 def _slice(
-    in_start: Any, in_wires: Any, in_codes: Any, longest: int, scratch: Any, order: Any,
+    in_start: Any, in_wires: Any, in_codes: Any, scratch: Any, places: Any, order: Any,
     start: Any, targets: Any, wires: Any, codes: Any,
 ) -> None:  # fmt: skip
-    window, n, slice_, partial = scratch.shape[1], 0, 0, 0
+    longest, window, n, slice_, partial = len(places) - 1, scratch.shape[1], 0, 0, 0
     for row in range(len(in_start) - 1):
         entry, end = in_start[row], in_start[row + 1]
         several = end - entry > longest
@@ -143,7 +147,7 @@ def _slice(
             partial += 1 if several else 0
             n += 1
             if n == window:
-                _sorted_by_length(scratch, n, longest, order)
+                _sorted_by_length(scratch, n, places, order)
                 slice_ = _emit(
                     scratch, n, order, slice_, in_wires, in_codes, start, targets, wires, codes
                 )
@@ -151,5 +155,5 @@ def _slice(
             entry += length
             if entry >= end:
                 break
-    _sorted_by_length(scratch, n, longest, order)
+    _sorted_by_length(scratch, n, places, order)
     _emit(scratch, n, order, slice_, in_wires, in_codes, start, targets, wires, codes)

@@ -10,6 +10,7 @@ given back to the driver, which waits for them.
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,13 +65,19 @@ class Arena:
 
     def upload(self, host: NDArray[Any], stream: Stream) -> DeviceArray:
         """A copy of an array whose bytes are a multiple of four."""
-        array = self.allocate(host.nbytes // 4, stream)
-        stream.upload(np.ascontiguousarray(host), array)
-        return array
+        with self.scope(stream) as scope:
+            return scope.keep(scope.upload(host))
 
     def free(self, array: DeviceArray, stream: Stream) -> None:
-        """Give an array back: the stream uses it until now, and nobody later."""
-        event = stream.record()
+        """Give an array back: the stream uses it until now, and nobody later.
+
+        Raises nothing, so that an error on its way is not lost: where the stream has failed, its
+        uses have no end, and the block waits for `close`.
+        """
+        try:
+            event = stream.record()
+        except DeviceError:
+            return
         with self._lock:
             block = array.owner
             self._used.remove(block)
@@ -96,7 +103,9 @@ class Arena:
     def _new(self, n_bytes: int) -> _Block:
         while self._taken + n_bytes > self.budget:
             if not self._give_back():
-                raise self._exhausted(n_bytes, f"a budget of {self.budget:,}", "allow more")
+                raise self._exhausted(
+                    n_bytes, f"a budget of {self.budget:,}", "allow more (--gpu-mem)"
+                )
         while (buffer := self.device.allocate(n_bytes)) is None:
             if not self._give_back():
                 raise self._exhausted(n_bytes, "the device's", "end other programs on it")
@@ -109,11 +118,16 @@ class Arena:
         if not self._free:
             return False
         block = self._free.pop(0)
-        if block.event is not None:
-            block.event.wait()
-        self.device.release(block.buffer)
         self._taken -= block.n_bytes
+        self._release(block)
         return True
+
+    def _release(self, block: _Block) -> None:
+        try:
+            if block.event is not None:
+                block.event.wait()
+        finally:
+            self.device.release(block.buffer)
 
     def _exhausted(self, n_bytes: int, of_what: str, remedy: str) -> DeviceError:
         free, total = self.device.memory()
@@ -124,12 +138,15 @@ class Arena:
         )
 
     def close(self) -> None:
-        """Return everything to the driver; arrays still in use are lost."""
-        with self._lock:
-            self._free += self._used
-            self._used.clear()
-            while self._give_back():
-                pass
+        """Return everything to the driver; arrays still in use are lost.
+
+        Raises:
+            DeviceError: the device has failed; everything was tried.
+        """
+        with self._lock, ExitStack() as rest:
+            for block in self._free + self._used:
+                rest.callback(self._release, block)
+            self._free, self._used, self._taken = [], [], 0
 
     def __enter__(self) -> Arena:
         return self
@@ -139,20 +156,32 @@ class Arena:
 
 
 class Scope:
-    """What a block of code takes of an arena, for one stream: `with arena.scope(stream) as s`."""
+    """What is taken of an arena for one stream, and given back together.
+
+    `with arena.scope(stream) as scope` for a block of code; whoever keeps a scope closes it.
+
+    Attributes:
+        arena: whose memory.
+        stream: the last to use it.
+    """
 
     def __init__(self, arena: Arena, stream: Stream) -> None:
-        self._arena, self._stream = arena, stream
+        self.arena, self.stream = arena, stream
         self._held: list[DeviceArray] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Of the blocks that are held."""
+        return sum(block_size(array.nbytes) for array in self._held)
 
     def allocate(self, size: int) -> DeviceArray:
         """See `Arena.allocate`."""
-        return self.adopt(self._arena.allocate(size, self._stream))
+        return self.adopt(self.arena.allocate(size, self.stream))
 
     def upload(self, host: NDArray[Any]) -> DeviceArray:
         """See `Arena.upload`."""
         array = self.allocate(host.nbytes // 4)
-        self._stream.upload(np.ascontiguousarray(host), array)
+        self.stream.upload(np.ascontiguousarray(host), array)
         return array
 
     def adopt(self, array: DeviceArray) -> DeviceArray:
@@ -165,12 +194,17 @@ class Scope:
         self._held = [other for other in self._held if other is not array]
         return array
 
+    def close(self) -> None:
+        """Give everything back; raises nothing."""
+        held, self._held = self._held, []
+        for array in held:
+            self.arena.free(array, self.stream)
+
     def __enter__(self) -> Scope:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for array in self._held:
-            self._arena.free(array, self._stream)
+        self.close()
 
 
 def _is_done(block: _Block) -> bool:

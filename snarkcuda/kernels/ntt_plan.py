@@ -22,10 +22,10 @@ from functools import cache
 from snarkcuda.field import arrays
 from snarkcuda.field.arrays import U64Array
 from snarkcuda.field.params import PrimeField
-from snarkcuda.kernels.device import DeviceArray, Stream
+from snarkcuda.kernels.device import DeviceArray, Event, Stream
 from snarkcuda.kernels.field import DeviceField
 from snarkcuda.kernels.launch import DeviceKernel
-from snarkcuda.kernels.memory import Arena
+from snarkcuda.kernels.memory import Scope
 from snarkcuda.kernels.ntt import MAX_LEVELS, MAX_THREADS, ntt_factors, ntt_pass, shared_bytes
 
 # Products of an element in a pass of k levels: by roots in registers, and between its steps.
@@ -67,12 +67,14 @@ class _Pass:
 class Transform:
     """The passes of one transform, in order."""
 
-    kernel_field: DeviceField
+    F: DeviceField
     log_n: int
     passes: tuple[_Pass, ...] = field(repr=False)
+    tables: Stream = field(repr=False)  # that makes the tables
+    ready: Event = field(repr=False)  # when it has
 
     def run(self, stream: Stream, x: DeviceArray, log_columns: int | None = None) -> None:
-        """Transform in place.
+        """Transform in place; several threads may, on streams of their own.
 
         Args:
             stream: of the device that x is on.
@@ -80,8 +82,11 @@ class Transform:
             log_columns: lines that a block of threads takes in a pass; by default as many as
                 `MAX_THREADS` threads hold.
         """
-        F = self.kernel_field
+        F = self.F
         kernel = _kernels(F)[0]
+        # A capture cannot wait for what is outside it, and need not for what is done.
+        if stream is not self.tables and not self.ready.is_done():
+            stream.wait_for(self.ready)
         for p in self.passes:
             lines = x.size // F.words >> p.levels
             rows = max(p.levels, 3)
@@ -105,11 +110,10 @@ def _kernels(F: DeviceField) -> tuple[DeviceKernel, DeviceKernel]:
 
 
 class Transforms:
-    """The transforms of one size on one device; `close` gives the tables back.
+    """Makes the transforms of one size on one device, which share tables; in one thread.
 
     Args:
-        arena: memory of the device.
-        stream: on which the tables are made.
+        scope: holds the tables, and has the stream on which they are made.
         F: the scalar field, as kernels compute in it.
         log_n: log2 of the size.
         splitting: the levels of each pass; by default `split(log_n)`.
@@ -117,21 +121,20 @@ class Transforms:
 
     def __init__(
         self,
-        arena: Arena,
-        stream: Stream,
+        scope: Scope,
         F: DeviceField,
         log_n: int,
         splitting: tuple[int, ...] | None = None,
     ) -> None:
         self.F, self.log_n = F, log_n
-        self._arena, self._stream = arena, stream
+        self._scope, self._stream = scope, scope.stream
         # One element has no levels, but may have a scale: a pass of none, which multiplies.
         self._levels = (split(log_n) if splitting is None else splitting) or (0,)
         if sum(self._levels) != log_n:
             raise ValueError(f"levels {self._levels} are not those of 2^{log_n}")
         self._field: PrimeField = F.prime
         self._tables: dict[object, DeviceArray] = {}
-        self._none = arena.allocate(F.words, stream)
+        self._none = self._scope.upload(self._powers(1, 1))  # where a pass reads no table
 
     # --- the transforms ---------------------------------------------------------------------------
 
@@ -141,12 +144,12 @@ class Transforms:
             self._dif_pass(at, inverse, scale if last else 1, shift, last)
             for at, last in self._places()
         ]
-        return Transform(self.F, self.log_n, tuple(passes))
+        return self._transform(passes)
 
     def to_natural(self, inverse: bool = False) -> Transform:
         """X_k = Σ x_j·ω^(jk), x_j at place brev(j)."""
         passes = [self._dit_pass(at, inverse) for at in reversed(range(len(self._levels)))]
-        return Transform(self.F, self.log_n, tuple(passes))
+        return self._transform(passes)
 
     def to_coset(self, shift: int) -> Transform:
         """P(ωⁱ) to P(shift·ωⁱ), both in natural order."""
@@ -160,7 +163,10 @@ class Transforms:
             replace(first, dif=1, dif_roots=last.dif_roots, middle=last.factors)
             for first, last in zip(up[:1], down[-1:], strict=True)
         ]
-        return Transform(self.F, self.log_n, (*down[:-1], *meeting, *up[1:]))
+        return self._transform([*down[:-1], *meeting, *up[1:]])
+
+    def _transform(self, passes: list[_Pass]) -> Transform:
+        return Transform(self.F, self.log_n, tuple(passes), self._stream, self._stream.record())
 
     def _places(self) -> list[tuple[int, bool]]:
         """Each pass, and whether it is the last: that at stride 1."""
@@ -200,7 +206,7 @@ class Transforms:
         key = "roots", levels, inverse
         if key not in self._tables:
             powers = self._powers(self._root(levels, inverse), 1 << levels)
-            self._tables[key] = self._arena.upload(powers, self._stream)
+            self._tables[key] = self._scope.upload(powers)
         return self._tables[key]
 
     def _factors(self, at: int, inverse: bool, scale: int, shift: int) -> DeviceArray:
@@ -216,15 +222,13 @@ class Transforms:
             log_low = span // 2
             high = self._powers(pow(root, 1 << log_low, p), 1 << (span - log_low))
             host = self._powers(root, 1 << log_low), high, by_weight[reversal]
-            inputs = [self._arena.upload(table, self._stream) for table in host]
-            out = self._arena.allocate(self.F.words << span, self._stream)
+            out = self._scope.allocate(self.F.words << span)
             threads = min(MAX_THREADS, 1 << span)
-            sizes = levels, log_stride, log_low
-            _kernels(self.F)[1].launch(
-                self._stream, (1 << span) // threads, threads, out, *inputs, *sizes
-            )
-            for table in inputs:
-                self._arena.free(table, self._stream)
+            grid = (1 << span) // threads, threads
+            with self._scope.arena.scope(self._stream) as inputs:
+                tables = [inputs.upload(table) for table in host]
+                sizes = levels, log_stride, log_low
+                _kernels(self.F)[1].launch(self._stream, *grid, out, *tables, *sizes)
             self._tables[key] = out
         return self._tables[key]
 
@@ -235,14 +239,3 @@ class Transforms:
             found.append(value)
             value = value * base % p
         return arrays.from_ints(found, self._field.limbs)
-
-    @property
-    def nbytes(self) -> int:
-        """Of all tables so far."""
-        return sum(table.nbytes for table in self._tables.values())
-
-    def close(self) -> None:
-        """Give the tables back; transforms made here may not run any more."""
-        for table in (*self._tables.values(), self._none):
-            self._arena.free(table, self._stream)
-        self._tables = {}

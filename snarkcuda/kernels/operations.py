@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from snarkcuda.field.words import is_zero, mul_sub, one_like, select, sqr, zero_like
+from snarkcuda.jit import formula
 from snarkcuda.kernels.field import DeviceField
 from snarkcuda.kernels.launch import DeviceKernel, device_kernel
 from snarkcuda.kernels.loops import no_unroll
@@ -22,7 +23,10 @@ def field_operations(F: DeviceField) -> DeviceKernel:
     seven = F.constant(7)
 
     @device_kernel(
-        f"field_operations[{F.key}]", ("words", "words", "words", "i64"), max_threads=MAX_THREADS
+        f"field_operations[{F.key}]",
+        ("words", "words", "words", "i64"),
+        max_threads=MAX_THREADS,
+        may_spill=F.calls,
     )
     def field_operations(out: Any, a: Any, b: Any, n: int) -> None:
         i = cuda.grid(1)
@@ -43,53 +47,46 @@ def field_operations(F: DeviceField) -> DeviceKernel:
 
 
 def field_chain(F: DeviceField, operation: str) -> DeviceKernel:
-    """Two products (mul), squares (sqr) or sums (add) of an element, 2·steps times, for benches.
+    """2·steps products (mul), squares (sqr) or sums (add) of an element, for benches.
 
     Arguments of a launch: out, n elements; a, n + 1 elements; steps; n threads at most.
     """
-    load, store = F.load, F.store
-    signature = ("words", "words", "i64")
+    if operation not in _STEPS:
+        raise ValueError(f"no chain of {operation!r}: {', '.join(_STEPS)}")
+    load, store, step = F.load, F.store, _STEPS[operation]
 
-    def decorated(function: Any) -> DeviceKernel:
-        label = f"field_{operation}[{F.key}]"
-        return device_kernel(label, signature, max_threads=MAX_THREADS, may_spill=F.calls)(function)
+    @device_kernel(
+        f"field_{operation}[{F.key}]",
+        ("words", "words", "i64"),
+        max_threads=MAX_THREADS,
+        may_spill=F.calls,
+    )
+    def field_chain(out: Any, a: Any, steps: int) -> None:
+        i = cuda.grid(1)
+        x, y = load(a, i), load(a, i + 1)
+        for _ in range(steps):
+            no_unroll()
+            x, y = step(x, y)
+        store(out, i, x)
 
-    if operation == "mul":
+    return field_chain
 
-        @decorated
-        def chain(out: Any, a: Any, steps: int) -> None:
-            i = cuda.grid(1)
-            x, y = load(a, i), load(a, i + 1)
-            for _ in range(steps):
-                no_unroll()
-                x = x * y
-                y = y * x
-            store(out, i, x)
 
-    elif operation == "sqr":
+@formula
+def _products(x: Any, y: Any) -> Any:
+    x = x * y
+    return x, y * x
 
-        @decorated
-        def chain(out: Any, a: Any, steps: int) -> None:
-            i = cuda.grid(1)
-            x = load(a, i)
-            for _ in range(steps):
-                no_unroll()
-                x = sqr(x)
-                x = sqr(x)
-            store(out, i, x)
 
-    elif operation == "add":
+@formula
+def _squares(x: Any, y: Any) -> Any:
+    return sqr(sqr(x)), y
 
-        @decorated
-        def chain(out: Any, a: Any, steps: int) -> None:
-            i = cuda.grid(1)
-            x, y = load(a, i), load(a, i + 1)
-            for _ in range(steps):
-                no_unroll()
-                x = x + y
-                y = y + x
-            store(out, i, x)
 
-    else:
-        raise ValueError(f"no chain of {operation!r}: mul, sqr or add")
-    return chain
+@formula
+def _sums(x: Any, y: Any) -> Any:
+    x = x + y
+    return x, y + x
+
+
+_STEPS = {"mul": _products, "sqr": _squares, "add": _sums}

@@ -211,8 +211,9 @@ def _sub(f: _Field) -> Block:
 
 def _neg(f: _Field) -> Block:
     b = Builder(f.n, f.n)
-    zero = ["0"] * f.n  # 0 − 0 stays 0, where m − 0 would be m
-    return b.finish(b.add_where_negative(b.sub(zero, *b.operands, borrow_out=True), f.m))
+    (x,) = b.operands
+    m = b.masked(f.m, b.nonzero_mask(x), f.n)  # m − 0 would be m, out of range
+    return b.finish(b.sub(m, x))
 
 
 def _canonical(f: _Field) -> Block:

@@ -94,6 +94,14 @@ class Builder:
         """All ones if the chain just ended with a borrow, else 0."""
         return self.emit("subc.u32", "0", "0")
 
+    def nonzero_mask(self, x: Number) -> Word:
+        """All ones if x is not 0, else 0."""
+        some = x[0]
+        for word in x[1:]:
+            some = self.emit("or.b32", some, word)
+        self.sub(["0"], [some], borrow_out=True)
+        return self.borrow_mask()
+
     def masked(self, constant: int, mask: Word, n: int) -> Number:
         """The constant where the mask is all ones, else 0."""
         plain = {0: "0", 0xFFFFFFFF: mask}

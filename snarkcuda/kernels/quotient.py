@@ -18,7 +18,7 @@ from snarkcuda.kernels.device import DeviceArray, Stream
 from snarkcuda.kernels.field import DeviceField
 from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.memory import Arena
-from snarkcuda.kernels.ntt_plan import Transforms
+from snarkcuda.kernels.ntt_plan import Transform, Transforms
 
 _BELLMAN_SHIFT = 7  # the least generator of the multiplicative group of BLS12-381's Fr
 
@@ -34,40 +34,45 @@ def grid(n: int, threads: int = pointwise.MAX_THREADS) -> tuple[int, int]:
     return -(-n // threads), threads
 
 
-def circom_quotient(
-    transforms: Transforms, shift: int, stream: Stream, abc: DeviceArray
-) -> DeviceArray:
+def circom_quotient(to_coset: Transform, stream: Stream, abc: DeviceArray) -> DeviceArray:
     """h: scalars of circom's H query, canonical, in the place of a.
 
     Args:
-        transforms: those of the domain.
-        shift: a primitive 2n-th root of unity, or what stands for it (`ntt.Domain.shift`).
+        to_coset: `Transforms.to_coset` of the domain by `ntt.Domain.shift`, a primitive 2n-th root
+            of unity or what stands for it.
         stream: where.
         abc: a, b, c on the domain, 3n elements, Montgomery; overwritten.
     """
-    F, n = transforms.F, 1 << transforms.log_n
-    transforms.to_coset(shift).run(stream, abc)
+    F, n = to_coset.F, 1 << to_coset.log_n
+    to_coset.run(stream, abc)
     _kernels(F)[0].launch(stream, *grid(n), abc, n)
     return abc.part(0, n * F.words)
 
 
+def bellman_transforms(transforms: Transforms) -> tuple[Transform, Transform]:
+    """To the coset of 7, and from there to coefficients."""
+    p = transforms.F.prime.modulus
+    over_n, over_shift = pow(1 << transforms.log_n, -1, p), pow(_BELLMAN_SHIFT, -1, p)
+    back = transforms.to_reversed(True, over_n, over_shift)
+    return transforms.to_coset(_BELLMAN_SHIFT), back
+
+
 def bellman_quotient(
-    transforms: Transforms, arena: Arena, stream: Stream, abc: DeviceArray
+    to_coset: Transform, back: Transform, arena: Arena, stream: Stream, abc: DeviceArray
 ) -> DeviceArray:
     """h: the n coefficients, canonical, the last of them 0 if the circuit is satisfied.
 
     Args:
-        transforms: those of the domain.
+        to_coset, back: the `bellman_transforms` of the domain.
         arena: where h is allocated.
         stream: where.
         abc: a, b, c on the domain, 3n elements, Montgomery; overwritten.
     """
-    F, log_n, n = transforms.F, transforms.log_n, 1 << transforms.log_n
+    F, log_n, n = to_coset.F, to_coset.log_n, 1 << to_coset.log_n
     p = F.prime.modulus
-    transforms.to_coset(_BELLMAN_SHIFT).run(stream, abc)
+    to_coset.run(stream, abc)
     over = F.prime.to_montgomery(pow(pow(_BELLMAN_SHIFT, n, p) - 1, -1, p))
     a = abc.part(0, n * F.words)
-    back = transforms.to_reversed(True, pow(n, -1, p), pow(_BELLMAN_SHIFT, -1, p))
     with arena.scope(stream) as scope:
         factor, h = scope.upload(arrays.from_ints([over], F.prime.limbs)), scope.allocate(a.size)
         _kernels(F)[1].launch(stream, *grid(n), abc, factor, n)

@@ -9,6 +9,7 @@ Parts import what they run when they run, so that a process loads the kernels of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from snarkcuda.circuits.r1cs import R1cs
     from snarkcuda.cpu.pool import Pool
 
-_SIMULATOR = "simulator"
+_DEVICE_SECONDS = {"ntt_pass": 5}  # of the kernels that take longest, by name
 _TWO_BLOCKS = 1 << 13  # a transform so long runs the stages that pass over the whole array too
 
 
@@ -153,7 +154,7 @@ def parts_of_setup(curve: Curve, research: bool, vectors: bool) -> list[Part]:
 
 
 def parts_of_device(curve: Curve, device: str) -> list[Part]:
-    """What proofs on a device compile: CUDA kernels, but for the simulator, and a key's slicing.
+    """What proofs on a device compile: a key's slicing, and CUDA kernels but for the simulator.
 
     Raises:
         DeviceError: there is no such device.
@@ -162,14 +163,32 @@ def parts_of_device(curve: Curve, device: str) -> list[Part]:
     from snarkcuda.kernels.target import simulated
 
     if simulated():
-        return [_device_part(curve, _SIMULATOR)]
-    major, minor = open_device(device).architecture
-    return [_device_part(curve, f"sm_{major}{minor}")]
+        return _device_parts(curve, None)
+    opened = open_device(device)
+    opened.close()
+    return _device_parts(curve, opened.architecture)
 
 
-def _device_part(curve: Curve, architecture: str) -> Part:
-    work = partial(_device_kernels, architecture)
-    return Part(f"CUDA kernels for {architecture}", curve, "snarkcuda.kernels.catalog", 3, work)
+def _device_parts(curve: Curve, architecture: tuple[int, int] | None) -> list[Part]:
+    slicing = Part("slices of rows", curve, "snarkcuda.kernels.matvec_plan", 1, _slices)
+    if architecture is None:
+        return [slicing]
+    from snarkcuda.kernels.catalog import proof_kernels
+
+    name = "sm_{}{}".format(*architecture)
+    return [
+        slicing,
+        *(
+            Part(
+                f"{kernel.label} for {name}",
+                curve,
+                kernel.function.__module__,
+                _DEVICE_SECONDS.get(kernel.label.partition("[")[0], 2),
+                partial(_device_kernel, kernel.label, architecture),
+            )
+            for kernel in proof_kernels(curve)
+        ),
+    ]
 
 
 def parts_of_everything(curve: Curve) -> list[Part]:
@@ -186,12 +205,10 @@ def parts_of_everything(curve: Curve) -> list[Part]:
 
 def part_named(text: str) -> Part:
     """The inverse of `str(part)`."""
-    *_, architecture = text.split()
+    found = re.search(r" for sm_(\d+)(\d)$", text)
+    architecture = (int(found[1]), int(found[2])) if found else None
     for curve in CURVES:
-        parts = parts_of_everything(curve)
-        if architecture == _SIMULATOR or architecture.startswith("sm_"):
-            parts.append(_device_part(curve, architecture))
-        for part in parts:
+        for part in (*parts_of_everything(curve), *_device_parts(curve, architecture)):
             if str(part) == text:
                 return part
     raise KeyError(text)
@@ -343,17 +360,17 @@ def _columns(group: Group, pool: Pool, curve: Curve) -> None:
 # --- CUDA -------------------------------------------------------------------------------------
 
 
-def _device_kernels(architecture: str, pool: Pool, curve: Curve) -> None:
+def _slices(pool: Pool, curve: Curve) -> None:
     from snarkcuda.cpu.matvec import Matrices
     from snarkcuda.kernels.matvec_plan import sliced
 
     start, none = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.uint32)
     sliced(Matrices(curve.fr, 1, start, none, none, np.zeros((0, 4), dtype=np.uint64)))
-    if architecture == _SIMULATOR:
-        return
-    from snarkcuda.kernels.catalog import kernels_of
+
+
+def _device_kernel(label: str, architecture: tuple[int, int], pool: Pool, curve: Curve) -> None:
+    from snarkcuda.kernels.catalog import proof_kernels
     from snarkcuda.kernels.compiling import compiled
 
-    digits = architecture.removeprefix("sm_")
-    for kernel in kernels_of(curve):
-        compiled(kernel, (int(digits[:-1]), int(digits[-1])))
+    (kernel,) = (kernel for kernel in proof_kernels(curve) if kernel.label == label)
+    compiled(kernel, architecture)

@@ -14,7 +14,7 @@ from snarkcuda.curve.params import CURVES
 if not find_spec("numba_cuda"):  # a platform that numba-cuda does not exist for
     pytest.skip("no numba-cuda", allow_module_level=True)
 
-from snarkcuda.kernels.catalog import OF_SCALARS
+from snarkcuda.kernels.catalog import OF_FIELDS, OF_POINTS, OF_SCALARS
 from snarkcuda.kernels.report import Line
 
 
@@ -32,15 +32,15 @@ def test_every_kernel_is_as_it_should_be(run, cache, tmp_path) -> None:
     record = json.loads(done.stdout)
     assert record == json.loads((tmp_path / "report.json").read_text())
     lines = {line["label"]: line for line in record["kernels"]}
-    assert record["architecture"] == "sm_90" and len(lines) == len(OF_SCALARS) * len(CURVES)
+    of_a_curve = len(OF_SCALARS) + 2 * len(OF_POINTS) + 3 * len(OF_FIELDS)
+    assert record["architecture"] == "sm_90" and len(lines) == of_a_curve * len(CURVES)
     for label, line in lines.items():
         assert line["floats"] == 0, label
         assert line["spilled"] == 0 or line["may_spill"], label
         assert 16 <= line["registers"] <= 255 and line["instructions"] > 100, label
-    assert [label for label in lines if lines[label]["may_spill"]] == [
-        "ntt_pass[bn254_fr,ptx]",
-        "ntt_pass[bls12_381_fr,ptx]",
-    ]
+    # Beside kernels whose products are calls, which save registers by the convention of calls.
+    in_place = [label for label in lines if lines[label]["may_spill"] and ",calls]" not in label]
+    assert in_place == ["ntt_pass[bn254_fr,ptx]", "ntt_pass[bls12_381_fr,ptx]"]
     # Registers leave room for as many blocks as each kernel asks for.
     assert lines["ntt_pass[bn254_fr,ptx]"]["registers"] <= 128
     assert lines["matvec_rows[bn254_fr,ptx]"]["registers"] <= 64

@@ -42,3 +42,10 @@ def arena(device: Any) -> Iterator[Any]:
 @pytest.fixture
 def stream(device: Any) -> Any:
     return device.stream()
+
+
+@pytest.fixture
+def scope(arena: Any, stream: Any) -> Iterator[Any]:
+    """What a test keeps on the device."""
+    with arena.scope(stream) as scope:
+        yield scope

@@ -95,6 +95,7 @@ class _Machine:
             "add": lambda: values[0] + values[1] + carry,
             "sub": lambda: values[0] - values[1] - carry,
             "and": lambda: values[0] & values[1],
+            "or": lambda: values[0] | values[1],
             "not": lambda: values[0] ^ _MASK,
             "mov": lambda: values[0],
         }[kind]()

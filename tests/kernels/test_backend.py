@@ -12,6 +12,7 @@ from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.cpu.pool import Pool
 from snarkcuda.curve.params import BN254
 from snarkcuda.errors import DeviceError, UnsatisfiedError
+from snarkcuda.field.arrays import from_ints
 from snarkcuda.formats.proof_json import proof_to_json
 from snarkcuda.formats.wtns import read_witness
 from snarkcuda.formats.zkey import read_zkey
@@ -21,6 +22,7 @@ from snarkcuda.groth16.timeline import Timeline
 from snarkcuda.kernels import backend as cuda_backend
 from snarkcuda.kernels import matvec_plan
 from snarkcuda.kernels.backend import CudaBackend
+from snarkcuda.kernels.target import simulated
 from snarkcuda.warmup.parts import part_named, parts_of_device
 
 pytestmark = pytest.mark.filterwarnings("ignore::snarkcuda.errors.NotZeroKnowledgeWarning")
@@ -112,7 +114,7 @@ def test_a_device_that_computes_wrongly(device, case, stage, monkeypatch) -> Non
         pytest.raises(DeviceError, match="made a false proof") as caught,
     ):
         prover.prove(witness)
-    assert f"first operation that differs: {stage}" in str(caught.value)
+    assert f"the first operation that differs: {stage}" in str(caught.value)
     assert "--device cpu works" in str(caught.value) and caught.value.exit_code == 3
 
 
@@ -140,6 +142,80 @@ def test_no_memory_left(device, case) -> None:
         assert proof_to_json(pending.finish()) == proof_on(CpuBackend(1), key, witness)
 
 
+@pytest.mark.parametrize("fail_at", range(1, 12))
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_a_load_that_fails_leaves_nothing(device, case, fail_at, monkeypatch) -> None:
+    """At whichever allocation; the next one works, and a key that is freed leaves nothing."""
+    key, witness = case
+    backend = CudaBackend("cuda", 1)
+    allocate, calls = backend.device.allocate, []
+
+    def failing(n_bytes):
+        calls.append(n_bytes)
+        return None if len(calls) == fail_at else allocate(n_bytes)
+
+    with backend:
+        monkeypatch.setattr(backend.device, "allocate", failing)
+        resident = None
+        try:
+            resident = backend.load(key, Timeline())
+            assert len(calls) < fail_at, "that many are not made"
+        except DeviceError as error:
+            assert "has no" in str(error)
+            assert not backend.arena._used
+        resident = resident or backend.load(key, Timeline())
+        pending = prove_start(backend, resident, witness.values, R, S, Timeline())
+        assert proof_to_json(pending.finish()) == proof_on(CpuBackend(1), key, witness)
+        resident.free()
+        assert not backend.arena._used
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_proofs_take_turns_where_memory_is_short(device, case) -> None:
+    """Room for the key and one proof: four threads' proofs all come, one after the other."""
+    key, witness = case
+    backend, proofs, problems = CudaBackend("cuda", 1), [], []
+    with backend:
+        resident = backend.load(key, Timeline())
+        proof = cuda_backend._job_bytes(resident, witness.values)
+        backend.arena.budget = backend.arena._taken + proof
+
+        def work() -> None:
+            try:
+                pending = prove_start(backend, resident, witness.values, R, S, Timeline())
+                proofs.append(proof_to_json(pending.finish()))
+            except Exception as error:
+                problems.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not problems and set(proofs) == {proof_on(CpuBackend(1), key, witness)}
+    assert len(proofs) == 4
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_memory_to_keep_to(device, case) -> None:
+    key, _ = case
+    with pytest.raises(DeviceError, match=r"of a budget of 5,000: .* allow more \(--gpu-mem\)"):
+        Prover(key, threads=1, device="cuda", gpu_memory=5000)
+    with pytest.raises(ValueError, match="gpu_memory must be a whole number of bytes"):
+        Prover(key, threads=1, device="cuda", gpu_memory=0)
+
+
+def test_values_below_2p_are_compared_by_limbs() -> None:
+    field = BN254.fr
+    some = [0, 1, field.modulus - 1, (1 << 192) - 1]
+    expected = from_ints(some, field.limbs)
+    for more in ([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]):
+        found = from_ints([v + k * field.modulus for v, k in zip(some, more, strict=True)], 4)
+        assert cuda_backend._is_congruent(field, found, expected)
+        found[2, 1] ^= np.uint64(1)
+        assert not cuda_backend._is_congruent(field, found, expected)
+
+
 @pytest.mark.parametrize("device_name", ["gpu", "cuda:", 3, None])
 def test_names_that_are_no_device(device_name, vectors) -> None:
     with pytest.raises(ValueError, match='device must be "cpu", "cuda" or "cuda:N"'):
@@ -147,11 +223,13 @@ def test_names_that_are_no_device(device_name, vectors) -> None:
 
 
 def test_warmup_knows_what_a_device_needs(device) -> None:
-    """A part that a process of its own finds by name, and after which slicing is compiled."""
-    (part,) = parts_of_device(BN254, "cuda")
-    assert part_named(str(part)) == part and "CUDA kernels for" in str(part)
+    """Parts that a process of its own finds by name, and after which slicing is compiled."""
+    slicing, *kernels = parts = parts_of_device(BN254, "cuda")
+    assert [part_named(str(part)) for part in parts] == parts
+    assert bool(kernels) != simulated()
+    assert all(" for sm_" in str(part) for part in kernels)
     with Pool(1) as pool:
-        part.work(pool, BN254)
+        slicing.work(pool, BN254)
     assert matvec_plan._slice.overloads
     with pytest.raises(KeyError):
-        part_named("bn254 CUDA kernels for nothing")
+        part_named("bn254 nothing for sm_90")

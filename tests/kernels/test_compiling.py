@@ -88,7 +88,7 @@ if "{library}" == "nvvm":
     nvvm.NVVM.__new__ = missing
 else:
     from cuda.bindings import nvjitlink
-    nvjitlink.create = missing
+    nvjitlink.version = missing
 try:
     compiled(kernel, (9, 0))
 except DeviceError as error:

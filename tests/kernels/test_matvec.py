@@ -5,9 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from snarkcuda.cpu.matvec import Matrices
+from snarkcuda.cpu.matvec import Matrices, group_by_row
+from snarkcuda.cpu.matvec import evaluate as evaluate_on_cpu
+from snarkcuda.cpu.pool import Pool
 from snarkcuda.field import arrays
 from snarkcuda.field.params import BLS12_381_FR, BN254_FR
+from snarkcuda.formats.wtns import read_witness
+from snarkcuda.formats.zkey import read_zkey
 from snarkcuda.kernels.evaluate import evaluate, load_matrices
 from snarkcuda.kernels.field import device_field
 from snarkcuda.kernels.matvec_plan import END, NOWHERE, PARTIAL, WARP, sliced
@@ -39,7 +43,7 @@ def sums(rows, witness, p):
 
 @pytest.mark.parametrize("longest", [1, 4, 32])
 @pytest.mark.parametrize("field", [BN254_FR, BLS12_381_FR], ids=lambda f: f.name)
-def test_against_integers(device, arena, stream, field, longest) -> None:
+def test_against_integers(device, arena, scope, stream, field, longest) -> None:
     draw, n_wires, p = random.Random(longest), 50, field.modulus
     lengths = [*LENGTHS, *(draw.choice((0, 1, 2, 3, 5)) for _ in range(52))]
     draw.shuffle(lengths)
@@ -47,7 +51,7 @@ def test_against_integers(device, arena, stream, field, longest) -> None:
     witness = [1, 0, p - 1, *(draw.randrange(p) for _ in range(n_wires - 3))]
     F = device_field(field)
     threads = 8 if simulated() else 128
-    loaded = load_matrices(arena, stream, F, m, longest)
+    loaded = load_matrices(scope, F, m, longest)
     values_there = arena.upload(arrays.from_ints(witness, field.limbs), stream)
     abc = evaluate(arena, stream, loaded, values_there, threads)
     found = np.empty((3, m.n, field.limbs), dtype=np.uint64)
@@ -57,7 +61,34 @@ def test_against_integers(device, arena, stream, field, longest) -> None:
     assert a + b == sums(rows, witness, p)
     assert c == [x * y % p for x, y in zip(a, b, strict=True)]
     arena.free(abc, stream)
-    loaded.free(arena, stream)
+
+
+def test_what_would_be_summed_wrongly(device, arena, scope, stream) -> None:
+    """Blocks of no power of two, and a witness of another circuit, are refused before a launch."""
+    m, _ = matrices(BN254_FR, [3, 2, 0, 40], 60, "refused")
+    loaded = load_matrices(scope, device_field(BN254_FR), m)
+    wires = int(m.wires.max()) + 1
+    witness = scope.upload(np.zeros((wires, 4), dtype=np.uint64))
+    for threads, there in ((24, witness), (8, witness.part(0, 8 * (wires - 1)))):
+        with pytest.raises(ValueError, match=rf"and rows read {wires} wires"):
+            evaluate(arena, stream, loaded, there, threads)
+
+
+@pytest.mark.parametrize("name", ["bn_poseidon1", "bls_mul2", "bn_linear_O0"])
+def test_keys_of_circom(device, arena, scope, stream, vectors, name) -> None:
+    """The rows of real keys: as on the CPU, bit for bit modulo p."""
+    key = read_zkey(vectors / name / "circuit.zkey")
+    witness = read_witness(vectors / name / "witness.wtns").values
+    fr = key.curve.fr
+    m = group_by_row(fr, key.domain_size, key.n_wires, key.coefficients)
+    loaded = load_matrices(scope, device_field(fr), m)
+    abc = scope.adopt(evaluate(arena, stream, loaded, scope.upload(witness), 32))
+    found = np.empty((3, m.n, fr.limbs), dtype=np.uint64)
+    stream.download(abc, found)
+    with Pool(1) as pool:
+        on_cpu = evaluate_on_cpu(pool, m, witness)
+    pairs = zip(arrays.to_ints(found), arrays.to_ints(on_cpu), strict=True)
+    assert all((a - b) % fr.modulus == 0 for a, b in pairs)
 
 
 @pytest.mark.parametrize("window", [32, 64, 4096])

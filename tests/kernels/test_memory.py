@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,6 +45,8 @@ class Queue(Stream):
         raise AssertionError("an arena captures nothing")
 
     def record(self) -> Moment:
+        if self.device.faulty:
+            raise DeviceError("the device has failed")
         self.moments.append(Moment())
         return self.moments[-1]
 
@@ -53,10 +57,11 @@ class Queue(Stream):
         for moment in self.moments:
             moment.done = True
 
-    def upload(self, host, to) -> None:
-        pass
+    def _upload(self, host, to) -> None:
+        if self.device.faulty:
+            raise DeviceError("the device has failed")
 
-    def download(self, source, to) -> None:
+    def _download(self, source, to) -> None:
         pass
 
 
@@ -69,6 +74,7 @@ class Memory(Device):
     live: dict[int, int] = field(default_factory=dict)
     allocations: int = 0
     holds_pages: bool = False  # no allocation works while another lives
+    faulty: bool = False  # as after an illegal address: every call fails
     label, name, architecture, multiprocessors = "cuda:3", "test", (9, 0), 1
 
     def stream(self) -> Queue:
@@ -86,6 +92,8 @@ class Memory(Device):
 
     def release(self, buffer: int) -> None:
         del self.live[buffer]
+        if self.faulty:
+            raise DeviceError("the device has failed")
 
     def array(self, buffer: int, size: int) -> DeviceArray:
         return DeviceArray(buffer, size)
@@ -206,22 +214,79 @@ def test_threads_never_share_a_block() -> None:
 
     def work() -> None:
         stream = device.stream()
-        for i in range(200):
+        for i in range(100):
             array = arena.allocate(1000 + 2000 * (i % 3), stream)
             with lock:
                 if array.buffer in held:
                     problems.append(array.buffer)
                 held.add(array.buffer)
+                most.append(len(held))
+            time.sleep(0)  # others run while it is held
             with lock:
                 held.remove(array.buffer)
             arena.free(array, stream)
 
+    most: list[int] = []
     threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # within `Arena.allocate` too
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not problems and max(most) > 1, "several hold blocks at a time"
+
+
+def test_a_device_that_has_failed() -> None:
+    """What raised first is what is told; whatever can be given back is."""
+    device = Memory()
+    arena, stream = Arena(device), device.stream()
+
+    def work() -> None:
+        with arena.scope(stream) as scope:
+            for _ in range(3):
+                scope.allocate(5000)
+            device.faulty = True
+            raise DeviceError("the first failure")
+
+    with pytest.raises(DeviceError, match="the first failure"):
+        work()
+    device.faulty = False
+    assert arena.allocate(5000, stream).buffer == 4096 * 4 << 20, "none of them is used again"
+    device.faulty = True
+    with pytest.raises(DeviceError, match="the device has failed"):
+        arena.close()
+    assert not device.live, "each was tried"
+
+
+def test_an_upload_that_fails_takes_nothing() -> None:
+    device = Memory()
+    arena, stream = Arena(device), device.stream()
+    device.faulty = True
+    with pytest.raises(DeviceError):
+        arena.upload(np.zeros(100, dtype=np.uint32), stream)
+    device.faulty = False
+    with pytest.raises(ValueError, match="copies are of C-contiguous words that fit"):
+        arena.upload(np.zeros(7, dtype=np.uint8), stream)
+    with arena.scope(stream) as scope:
+        kept = scope.keep(scope.upload(np.zeros(100, dtype=np.uint32)))
+        assert scope.nbytes == 0
+    arena.free(kept, stream)
+    assert sum(block.stream is not None for block in arena._free) == len(arena._free)
+
+
+@pytest.mark.parametrize(
+    "host", [np.zeros(9, np.uint32), np.zeros((4, 4), np.uint32)[:, :2], np.zeros(5, np.uint8)]
+)
+def test_copies_of_what_does_not_fit(device, arena, scope, stream, host) -> None:
+    there = scope.upload(np.arange(8, dtype=np.uint32))
+    with pytest.raises(ValueError, match=r"and 32 on the device: copies are of"):
+        stream.upload(host, there)
+    with pytest.raises(ValueError, match=r"and 32 on the device: copies are of"):
+        stream.download(there, host)
 
 
 def test_parts() -> None:

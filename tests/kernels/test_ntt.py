@@ -1,6 +1,7 @@
 """Transforms on a device against direct evaluation, and against the CPU's bit for bit."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,13 +40,13 @@ def direct(p: int, root: int, values: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("splitting", SPLITS, ids=str)
 @pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
-def test_against_direct_evaluation(device, arena, stream, field, splitting) -> None:
+def test_against_direct_evaluation(device, arena, scope, stream, field, splitting) -> None:
     log_n = sum(splitting)
     n, p, draw = 1 << log_n, field.modulus, random.Random(f"{field.name} {splitting}")
     polynomials = [[draw.randrange(p) for _ in range(n)] for _ in range(3)]
     polynomials[2][0] = p - 1
     given = [field.to_montgomery(v) for values in polynomials for v in values]
-    transforms = Transforms(arena, stream, device_field(field), log_n, splitting)
+    transforms = Transforms(scope, device_field(field), log_n, splitting)
     root, over_n = field.root_of_unity(log_n), pow(n, -1, p)
 
     def after(transform, raw):
@@ -71,16 +72,15 @@ def test_against_direct_evaluation(device, arena, stream, field, splitting) -> N
         assert [row[i] for i in order] == [
             c * scale * pow(shift, k, p) % p for k, c in enumerate(coefficients)
         ]
-    transforms.close()
 
 
 @pytest.mark.parametrize("log_n", range(8) if simulated() else range(21))
 @pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
-def test_coset_as_on_the_cpu(device, arena, stream, field, log_n) -> None:
+def test_coset_as_on_the_cpu(device, arena, scope, stream, field, log_n) -> None:
     domain = ntt.domain_of_size(field, 1 << log_n)
     x = draw_elements(field, "coset", field.name, 3 << log_n).reshape(3, -1, field.limbs)
     there_ = arena.upload(x, stream)
-    transforms = Transforms(arena, stream, device_field(field), log_n)
+    transforms = Transforms(scope, device_field(field), log_n)
     columns = COLUMNS if simulated() else None
     transforms.to_coset(domain.shift).run(stream, there_, columns)
     found = np.empty_like(x)
@@ -93,7 +93,6 @@ def test_coset_as_on_the_cpu(device, arena, stream, field, log_n) -> None:
         if (a - b) % field.modulus
     ]
     assert not wrong
-    transforms.close()
     arena.free(there_, stream)
 
 
@@ -111,14 +110,14 @@ def plus_modulus(field, rows):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("log_n", range(21, 28))
 @pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
-def test_large(device, arena, stream, field, log_n) -> None:
+def test_large(device, arena, scope, stream, field, log_n) -> None:
     """One polynomial to its coset, as on the CPU; there and back gives what was given."""
     n = 1 << log_n
     some = draw_elements(field, "large", field.name, 1 << 20)
     x = np.tile(some, (n >> 20, 1))
     x[:, 0] ^= np.arange(n, dtype=np.uint64) >> np.uint64(20)  # no period
     array = arena.upload(x, stream)
-    transforms = Transforms(arena, stream, device_field(field), log_n)
+    transforms = Transforms(scope, device_field(field), log_n)
     over_n = pow(n, -1, field.modulus)
     found = np.empty_like(x)
 
@@ -136,8 +135,31 @@ def test_large(device, arena, stream, field, log_n) -> None:
     with Pool() as pool:
         ntt.to_coset(pool, ntt.tables(pool, domain, has_vectors()), x.reshape(1, n, field.limbs))
     assert is_in_place_of(x)
-    transforms.close()
     arena.free(array, stream)
+
+
+def test_another_stream_waits_for_the_tables(device, arena, scope) -> None:
+    """On a device whose tables are not done: it waits for them, and their own stream does not."""
+    field, log_n = BN254_FR, 3
+    to_coset = Transforms(scope, device_field(field), log_n).to_coset(25)
+    x = scope.upload(draw_elements(field, "waits", "x", 1 << log_n))
+    waits: list[tuple[object, object]] = []
+
+    class Pending(type(to_coset.ready)):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+        def is_done(self) -> bool:
+            return False
+
+    other, pending = device.stream(), Pending()
+    for stream in (other, scope.stream):
+        stream.wait_for = lambda event, stream=stream: waits.append((stream, event))
+    late = replace(to_coset, ready=pending)
+    late.run(other, x, COLUMNS)
+    late.run(scope.stream, x, COLUMNS)
+    to_coset.run(other, x, COLUMNS)  # done: a capture may run it
+    assert waits == [(other, pending)]
 
 
 def test_splits() -> None:
@@ -149,23 +171,22 @@ def test_splits() -> None:
     assert split(27) == (9, 9, 9) and split(20) == (6, 6, 8)
 
 
-def test_levels_of_another_size(arena, stream) -> None:
+def test_levels_of_another_size(arena, scope, stream) -> None:
     with pytest.raises(ValueError, match=r"are not those of 2\^4"):
-        Transforms(arena, stream, device_field(BN254_FR), 4, (2, 3))
+        Transforms(scope, device_field(BN254_FR), 4, (2, 3))
 
 
-def test_barycentric_weights_are_another_way(device, arena, stream) -> None:
+def test_barycentric_weights_are_another_way(device, arena, scope, stream) -> None:
     """A point of the coset, by a formula that shares nothing with transforms."""
     field, log_n = BN254_FR, 6
     domain = ntt.domain_of_size(field, 1 << log_n)
     x = draw_elements(field, "weights", "x", 1 << log_n)
     array = arena.upload(x, stream)
-    transforms = Transforms(arena, stream, device_field(field), log_n)
+    transforms = Transforms(scope, device_field(field), log_n)
     transforms.to_coset(domain.shift).run(stream, array, COLUMNS)
     found = back(stream, array, field.limbs)
     z = domain.shift * pow(domain.root, 5, field.modulus) % field.modulus
     weights = barycentric_weights(domain, z)
     products = (w * v for w, v in zip(weights, arrays.to_ints(x), strict=True))
     assert (found[5] - sum(products)) % field.modulus == 0
-    transforms.close()
     arena.free(array, stream)

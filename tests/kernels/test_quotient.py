@@ -12,7 +12,7 @@ from snarkcuda.field import arrays
 from snarkcuda.field.params import BLS12_381_FR, BN254_FR
 from snarkcuda.kernels.field import device_field
 from snarkcuda.kernels.ntt_plan import Transforms
-from snarkcuda.kernels.quotient import bellman_quotient, circom_quotient
+from snarkcuda.kernels.quotient import bellman_quotient, bellman_transforms, circom_quotient
 from tests.kernels.arrays_there import back, there
 
 FIELDS = (BN254_FR, BLS12_381_FR)
@@ -44,7 +44,7 @@ def product(p, a, b):
 
 @pytest.mark.parametrize("log_n", [0, 1, 3, 5])
 @pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
-def test_bellman(device, arena, stream, field, log_n) -> None:
+def test_bellman(device, arena, scope, stream, field, log_n) -> None:
     p, n = field.modulus, 1 << log_n
     abc = evaluations(field, log_n, "bellman")
     a, b, c = (coefficients(field, values) for values in abc)
@@ -59,17 +59,16 @@ def test_bellman(device, arena, stream, field, log_n) -> None:
     assert not any(numerator[:n]) and h[n - 1] == 0
     raw = [field.to_montgomery(v) for values in abc for v in values]
     array = there(arena, stream, raw, field.limbs)
-    transforms = Transforms(arena, stream, device_field(field), log_n)
-    found = bellman_quotient(transforms, arena, stream, array)
+    transforms = Transforms(scope, device_field(field), log_n)
+    found = bellman_quotient(*bellman_transforms(transforms), arena, stream, array)
     assert back(stream, found, field.limbs) == h
     for each in (array, found):
         arena.free(each, stream)
-    transforms.close()
 
 
 @pytest.mark.parametrize("two_adicity", [None, "full"])
 @pytest.mark.parametrize("field", FIELDS, ids=lambda f: f.name)
-def test_circom(device, arena, stream, field, two_adicity) -> None:
+def test_circom(device, arena, scope, stream, field, two_adicity) -> None:
     """At the odd powers of a 2n-th root, or on the coset of 25 where there is none."""
     log_n, p = 5, field.modulus
     n = 1 << log_n
@@ -83,8 +82,8 @@ def test_circom(device, arena, stream, field, two_adicity) -> None:
         expected.append((at[0] * at[1] - at[2]) % p)
     raw = [field.to_montgomery(v) for values in abc for v in values]
     array = there(arena, stream, raw, field.limbs)
-    transforms = Transforms(arena, stream, device_field(field), log_n)
-    h = circom_quotient(transforms, domain.shift, stream, array)
+    transforms = Transforms(scope, device_field(field), log_n)
+    h = circom_quotient(transforms.to_coset(domain.shift), stream, array)
     assert back(stream, h, field.limbs) == expected
     with Pool(1) as pool:
         on_cpu = cpu_quotient.coset_quotient(
@@ -94,4 +93,3 @@ def test_circom(device, arena, stream, field, two_adicity) -> None:
     stream.download(h, found)
     assert np.array_equal(found, on_cpu)
     arena.free(array, stream)
-    transforms.close()

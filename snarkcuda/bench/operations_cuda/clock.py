@@ -25,6 +25,7 @@ class Bench:
         self.device: Device = open_device(name)
         self.stream: Stream = self.device.stream()
         self.arena = Arena(self.device)
+        self.scope = self.arena.scope(self.stream)
 
     def clocked(self, work: Callable[[], Any]) -> Clocked:
         """Run the work, which launches on the stream, and wait for it."""

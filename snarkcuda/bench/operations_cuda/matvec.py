@@ -23,7 +23,7 @@ def subject(case: Case, pool: Pool) -> Subject:
     coefficients = pool.call(key_coefficients, r1cs)
     matrices = pool.call(matvec.group_by_row, fr, n, r1cs.n_wires, coefficients)
     bench = Bench(case.device)
-    loaded = load_matrices(bench.arena, bench.stream, device_field(fr), matrices)
+    loaded = load_matrices(bench.scope, device_field(fr), matrices)
     values = bench.arena.upload(witness.values, bench.stream)
 
     def call() -> Clocked:

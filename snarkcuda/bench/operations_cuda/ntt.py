@@ -22,7 +22,7 @@ def subject(case: Case, pool: Pool) -> Subject:
     before = draw_elements(fr, SEED, "values", POLYNOMIALS * n).reshape(POLYNOMIALS, n, fr.limbs)
     bench = Bench(case.device)
     x = bench.arena.upload(before, bench.stream)
-    transforms = Transforms(bench.arena, bench.stream, device_field(fr), case.log_n)
+    transforms = Transforms(bench.scope, device_field(fr), case.log_n)
     transform = transforms.to_coset(domain.shift)
     bench.stream.synchronize()
 
