@@ -95,8 +95,9 @@ def xyzz_add_affine(p: Xyzz, x2: Element, y2: Element) -> Xyzz:
     dx2 = sqr(dx)
     dx3 = dx * dx2
     q = x1 * dx2
+    zz3, zzz3 = zz1 * dx2, zzz1 * dx3  # here, as a GPU's registers are few
     x3 = sqr(dy) - dx3 - q - q
-    return x3, mul_sub(dy, q - x3, y1, dx3), zz1 * dx2, zzz1 * dx3
+    return x3, mul_sub(dy, q - x3, y1, dx3), zz3, zzz3
 
 
 @formula

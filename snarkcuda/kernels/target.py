@@ -1,7 +1,7 @@
 """What kernels are written for: numba-cuda, or its simulator. The only import of either.
 
-Kernels take `cuda` and `uint32` from here: in the simulator a kernel sees its threads and blocks
-through the global name `cuda` of its module.
+Kernels take `cuda` and integer types from here: in the simulator a kernel sees its threads and
+blocks through the global name `cuda` of its module.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if find_spec("numba_cuda") is None:
     raise DeviceError(f"CUDA kernels need numba-cuda, which is not installed: {INSTALL}")
 
 from numba import cuda  # noqa: E402
-from numba.cuda.types import uint32  # noqa: E402
+from numba.cuda.types import int64, uint32  # noqa: E402
 
-__all__ = ["INSTALL", "cuda", "simulated", "uint32"]
+__all__ = ["INSTALL", "cuda", "int64", "simulated", "uint32"]
 
 
 def simulated() -> bool:
