@@ -77,7 +77,7 @@ def prove(
     PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
     this key may mean nothing.
 
-    --device cuda makes a GPU do A*w, B*w and the transforms, while the CPU sums points. It needs
+    --device cuda makes the proof on a GPU, all of it. It needs
     the extra snarkcuda[cuda] and a driver; where either is missing, or anything fails on the GPU,
     the command fails: no other device is used than the one that is asked for. With
     NUMBA_ENABLE_CUDASIM=1 it is numba's simulator, for keys of some hundred constraints.

@@ -60,10 +60,15 @@ class Query:
 
     def off_curve(self, index: int) -> NotOnCurveError:
         """The error that point `index` is."""
-        return NotOnCurveError(
-            f"{self.source}: point {index} of the {self.label} is not on {self.group.name}: the "
-            "key is damaged; download it or make it again"
-        )
+        return off_curve(self.source, self.label, self.group, index)
+
+
+def off_curve(source: str, label: str, group: Group, index: int) -> NotOnCurveError:
+    """The error that a point of a key is."""
+    return NotOnCurveError(
+        f"{source}: point {index} of the {label} is not on {group.name}: the key is damaged; "
+        "download it or make it again"
+    )
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ def load(
     block = block_size(key, memory) if vectors else 0
     queries = {
         name: Query(group, arrays.packed(getattr(key, name)), label, key.source, block=block)
-        for name, group, label in _queries(key)
+        for name, group, label in each_query(key)
     }
     n_bytes = 0 if block else sum(query.points.nbytes for query in queries.values())
     with timeline.stage("check key points", n_bytes):
@@ -158,7 +163,7 @@ def load(
     return resident
 
 
-def _queries(key: ProvingKey) -> Iterator[tuple[str, Group, str]]:
+def each_query(key: ProvingKey) -> Iterator[tuple[str, Group, str]]:
     """Each query's name in `ProvingKey` and for people."""
     for name, label in (
         ("a_query", "A query"),
@@ -199,7 +204,7 @@ def _arrays(resident: ResidentKey) -> dict[str, NDArray[Any]]:
         for name, value in vars(getattr(resident, part)).items()
         if isinstance(value, np.ndarray)
     }
-    for name, _, _ in _queries(resident.key):
+    for name, _, _ in each_query(resident.key):
         query = getattr(resident, name)
         found[f"{name}.infinite"] = query.infinite
         if resident.vectors:
@@ -222,7 +227,7 @@ def _of_arrays(
     else:
         tables = ntt.Tables(domain, **part("tables."))
     queries = {}
-    for name, group, label in _queries(key):
+    for name, group, label in each_query(key):
         if vectors:
             points = found[f"{name}.points"]
         else:

@@ -22,12 +22,11 @@ from snarkcuda.groth16.keys import Proof
 from snarkcuda.groth16.timeline import Timeline
 
 if TYPE_CHECKING:
-    from snarkcuda.cpu.backend import CpuBackend, CpuJob, Handle
-    from snarkcuda.cpu.resident_key import ResidentKey
+    from snarkcuda.groth16.backend import Backend, Handle, Job, LoadedKey
 
 
 def prove_start(
-    backend: CpuBackend, key: ResidentKey, z: U64Array, r: int, s: int, timeline: Timeline
+    backend: Backend, key: LoadedKey, z: U64Array, r: int, s: int, timeline: Timeline
 ) -> PendingProof:
     """Start a proof; `finish()` waits for it.
 
@@ -62,16 +61,16 @@ def prove_start(
 class PendingProof:
     """A proof under way: the handles of its five sums."""
 
-    job: CpuJob
-    key: ResidentKey
+    job: Job
+    key: LoadedKey
     r: int = field(repr=False)  # secret: with it the proof is not zero-knowledge
     s: int = field(repr=False)
     timeline: Timeline
-    a: Handle[U64Array]
-    b1: Handle[U64Array]
-    b2: Handle[U64Array]
-    l: Handle[U64Array]  # noqa: E741 (the paper's name)
-    h: Handle[U64Array]
+    a: Handle
+    b1: Handle
+    b2: Handle
+    l: Handle  # noqa: E741 (the paper's name)
+    h: Handle
 
     def finish(self) -> Proof:
         """Wait for the sums and assemble the proof; on any error or Ctrl-C, stop the rest."""

@@ -19,6 +19,7 @@ from snarkcuda.arguments import (
 )
 from snarkcuda.cpu.backend import CpuBackend
 from snarkcuda.cpu.memory_plan import available_memory
+from snarkcuda.cpu.resident_key import ResidentKey
 from snarkcuda.errors import (
     DeviceError,
     ForgeableKeyWarning,
@@ -27,9 +28,11 @@ from snarkcuda.errors import (
     UnsatisfiedError,
 )
 from snarkcuda.field import arrays
+from snarkcuda.field.arrays import U64Array
 from snarkcuda.formats.opening import FilePath
 from snarkcuda.formats.wtns import read_witness
 from snarkcuda.formats.zkey import read_zkey
+from snarkcuda.groth16.backend import Backend
 from snarkcuda.groth16.checks import (
     check_match,
     check_point,
@@ -66,7 +69,7 @@ class Proved:
     zero_knowledge: bool
 
 
-def _backend_on(device: str, threads: int | None, gpu_memory: int | None) -> CpuBackend:
+def _backend_on(device: str, threads: int | None, gpu_memory: int | None) -> Backend:
     """The backend of a device. That of CUDA is a module that a machine without it cannot load."""
     if device == "cpu":
         return CpuBackend(threads)
@@ -85,8 +88,8 @@ class Prover:
     Args:
         key: a zkey file, or a `ProvingKey` already read.
         threads: worker threads, 1 to 4096; by default all processors that this process may use.
-        device: "cpu", "cuda" (the first GPU) or "cuda:N"; a GPU does the rows and the transforms,
-            while the CPU sums points. Nothing else is used instead of what was asked for.
+        device: "cpu", "cuda" (the first GPU) or "cuda:N", which does all of a proof. Nothing else
+            is used instead of what was asked for.
         progress: called with each stage's name as it begins.
         memory: bytes to keep to; a key that does not fit is converted block by block during each
             proof, which then checks its points. By default what the machine has.
@@ -151,7 +154,7 @@ class Prover:
 
     @property
     def device(self) -> str:
-        """Where proofs are made: "cpu (2 threads)", "cuda:0 (NVIDIA H200), cpu (16 threads)"."""
+        """Where proofs are made: "cpu (2 threads)", "cuda:0 (NVIDIA H200)"."""
         return self._backend.label
 
     @property
@@ -194,12 +197,28 @@ class Prover:
         with self._open():
             pending = prove_start(self._backend, self._resident, witness.values, r, s, timeline)
             proof = pending.finish()
+            self._check(proof, public, witness, (r, s), check, timeline)
+        return Proved(proof, public, timeline.stages, check, seed is None)
+
+    def _check(
+        self,
+        proof: Proof,
+        public: list[int],
+        witness: Witness,
+        randomness: tuple[int, int],
+        equation: bool,
+        timeline: Timeline,
+    ) -> None:
+        try:
             with timeline.stage("check proof points"):
                 self._check_points(proof)
-            if check:
+            if equation:
                 with timeline.stage("self-check"):
-                    self._check_equation(proof, public, witness, r, s)
-        return Proved(proof, public, timeline.stages, check, seed is None)
+                    self._check_equation(proof, public, witness)
+        except (NotOnCurveError, UnsatisfiedError):
+            if self._backend.name != "cpu":
+                self._check_device(public, witness, randomness)
+            raise
 
     def _check_points(self, proof: Proof) -> None:
         try:
@@ -212,32 +231,42 @@ class Prover:
                 "the key is damaged, or was made to leak the witness, or a kernel was edited"
             ) from error
 
-    def _check_equation(
-        self, proof: Proof, public: list[int], witness: Witness, r: int, s: int
-    ) -> None:
-        vk, backend = self.key.verifying_key, self._backend
-        if equation_holds(vk, public, proof):
+    def _check_equation(self, proof: Proof, public: list[int], witness: Witness) -> None:
+        if equation_holds(self.key.verifying_key, public, proof):
             return
-        if backend.name != "cpu":
-            z, timeline = witness.values, Timeline()
-            with CpuBackend(backend.pool.threads) as cpu:
-                again = prove_start(cpu, self._resident, z, r, s, timeline).finish()
-            if equation_holds(vk, public, again):
-                from snarkcuda.kernels.backend import CudaBackend
-
-                assert isinstance(backend, CudaBackend)
-                found = backend.first_wrong_stage(self._resident, z)
-                raise DeviceError(
-                    f"{backend.label} made a false proof of {witness.source}, which was thrown "
-                    f"away: the CPU proves it; {found}. A kernel was edited, or the device is "
-                    "faulty; --device cpu works"
-                )
         raise UnsatisfiedError(
             f"{witness.source} does not satisfy the circuit of {self.key.source}, as its proof "
             "does not verify; the proof was thrown away. `snarkcuda check circuit.r1cs "
             f"{witness.source}` names the constraint; if it finds none, the key is "
             "damaged, or a kernel was edited and is wrong"
         )
+
+    def _check_device(
+        self, public: list[int], witness: Witness, randomness: tuple[int, int]
+    ) -> None:
+        """Whether the CPU proves what the device did not: then the device is to blame."""
+        z, label = witness.values, self._backend.label
+        with CpuBackend(self._backend.pool.threads) as cpu:
+            resident = cpu.load(self.key, Timeline(), memory=available_memory())
+            proof = prove_start(cpu, resident, z, *randomness, Timeline()).finish()
+            try:
+                self._check_points(proof)
+                self._check_equation(proof, public, witness)
+            except (NotOnCurveError, UnsatisfiedError):
+                return
+            found = self._first_wrong_stage(cpu, resident, z)
+        raise DeviceError(
+            f"{label} made a false proof of {witness.source}, which was thrown away: the CPU "
+            f"proves it; {found}. A kernel was edited, or the device is faulty; --device cpu works"
+        )
+
+    def _first_wrong_stage(self, cpu: CpuBackend, resident: ResidentKey, z: U64Array) -> str:
+        from snarkcuda.kernels.backend import CudaBackend
+        from snarkcuda.kernels.device_key import DeviceKey
+
+        assert isinstance(self._backend, CudaBackend)
+        assert isinstance(self._resident, DeviceKey)
+        return self._backend.first_wrong_stage(self._resident, cpu, resident, z)
 
     def _randomness(self, seed: bytes | None, witness: Witness) -> tuple[int, int]:
         order = self.key.curve.fr.modulus

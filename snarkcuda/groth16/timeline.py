@@ -39,13 +39,21 @@ class Timeline:
         self._on_start = on_start
         self.stages: list[Stage] = []
 
+    def announce(self, words: str) -> None:
+        """Say that something begins."""
+        if self._on_start is not None:
+            self._on_start(words)
+
+    def add(self, name: str, start: float, seconds: float, n_bytes: int) -> None:
+        """Note a stage that another clock has timed."""
+        with self._lock:
+            self.stages.append(Stage(name, start, seconds, n_bytes))
+
     @contextmanager
     def stage(self, name: str, n_bytes: int = 0, words: str | None = None) -> Iterator[None]:
         """Time the block; a block that raises leaves no stage."""
-        if self._on_start is not None:
-            self._on_start(words or name)
+        self.announce(words or name)
         start = time.perf_counter()
         yield
         end = time.perf_counter()
-        with self._lock:
-            self.stages.append(Stage(name, start - self._began, end - start, n_bytes))
+        self.add(name, start - self._began, end - start, n_bytes)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snarkcuda.cpu.xyzz_rows import load_xyzz
 from snarkcuda.curve.formulas import xyzz_add, xyzz_double, xyzz_infinity
@@ -23,12 +24,11 @@ from snarkcuda.kernels.field import DeviceField
 from snarkcuda.kernels.group import point_field
 from snarkcuda.kernels.launch import DeviceKernel
 from snarkcuda.kernels.memory import Arena, Scope
-from snarkcuda.kernels.msm_group import TOTALS, bin_sort, column_offsets, column_starts, column_sums
+from snarkcuda.kernels.msm_group import bin_sort, column_offsets, column_starts, column_sums
 from snarkcuda.kernels.msm_plan import MsmShape
 from snarkcuda.kernels.msm_reduce import row_weights
 from snarkcuda.kernels.msm_tables import make_multiples
-
-_SPANS = 64  # of tiles, whose sums one block adds up
+from snarkcuda.kernels.point_checks import first_off_curve
 
 
 @cache
@@ -71,24 +71,43 @@ class Bases:
 
 
 def load_bases(
-    scope: Scope, group: Group, points: U64Array, shape: MsmShape, arithmetic: str | None = None
-) -> Bases:
-    """Copy points to a device and make their multiples.
+    scope: Scope,
+    group: Group,
+    points: NDArray[Any],
+    shape: MsmShape,
+    arithmetic: str | None = None,
+) -> tuple[Bases, int | None]:
+    """Copy points to a device, look whether they are on their curve, and make their multiples.
 
     Args:
         scope: holds them.
         group: theirs.
-        points: uint64 (n, …), affine, Montgomery; all zero is infinity.
-        shape: of the MSMs; its n is theirs.
+        points: of any shape: affine, Montgomery, all zero is infinity. Where they are fewer than
+            the shape's n, infinity comes before them.
+        shape: of the MSMs.
         arithmetic: see `DeviceField`.
+
+    Returns:
+        The bases, and the index of the first point that is off its curve.
     """
-    if len(points) != shape.n:
-        raise ValueError(f"{len(points)} points for MSMs of {shape.n}")
     cold, g = cold_field(group, arithmetic), shape.geometry
-    table = make_multiples(
-        scope, cold, points, shape.n, shape.multiples, shape.step, threads=g.sums
-    )
-    return Bases(group, point_field(group, arithmetic), table, shape.n)
+    size = 2 * cold.words
+    count = points.nbytes // (4 * size)
+    before = shape.n - count
+    if before < 0:
+        raise ValueError(f"{count} points for MSMs of {shape.n}")
+    table = scope.allocate(max(1, shape.multiples * shape.n) * size)
+    if before:
+        zeros = np.zeros(before * size, dtype=np.uint32)
+        scope.stream.upload(zeros, table.part(0, len(zeros)))
+    bad = None
+    if count:
+        there = table.part(before * size, count * size)
+        scope.stream.upload(np.ascontiguousarray(points), there)
+        bad = first_off_curve(scope, cold, group, there, count)
+    if bad is None:
+        make_multiples(scope, cold, table, shape.n, shape.multiples, shape.step, threads=g.sums)
+    return Bases(group, point_field(group, arithmetic), table, shape.n), bad
 
 
 @dataclass(frozen=True)
@@ -114,15 +133,10 @@ def group_digits(scope: Scope, shape: MsmShape, scalars: DeviceArray) -> Groupin
     if scalars.size < 8 * s.n:
         raise ValueError(f"{scalars.size} words for {s.n} scalars")
     counting, placing = _digit_kernels(s.field)
-    entries = scope.allocate(max(1, s.entries))
-    starts, chunk_buckets = scope.allocate(1 + s.buckets), scope.allocate(max(1, s.chunks))
-    totals = scope.allocate(TOTALS)
-    span = -(-s.tiles // _SPANS) or 1
-    spans = -(-s.tiles // span)
+    entries, starts, chunk_buckets, totals = map(scope.allocate, s.group_words())
+    span, spans = s.span, s.spans
     with scope.arena.scope(stream) as work:
-        records = work.allocate(max(1, s.entries))
-        counts = work.allocate(max(1, s.tiles * s.columns))
-        sums, columns_at = work.allocate(max(1, spans * s.columns)), work.allocate(s.columns + 1)
+        records, counts, sums, columns_at = map(work.allocate, s.sorting_words())
         sizes = s.n, s.log_tile, s.columns
         threads = min(g.digits, 1 << s.log_tile)
         shared = 4 * s.columns
@@ -162,15 +176,11 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
         raise ValueError(f"{bases.n} points, {s.n} scalars")
     cold = cold_field(bases.group, F.arithmetic)
     sum_chunks, sum_runs, reduce_runs, bit_rows, sum_rows = _point_kernels(F, cold)
-    words = 4 * F.words
-    levels = s.level_sizes()
-    log_runs = s.window - 1 - s.log_bins - s.log_run  # of a bin
+    words, levels, log_runs, rows = 4 * F.words, s.level_sizes(), s.log_runs, s.rows
     of_group = 1 << (log_runs + s.log_bins)
-    runs, rows = s.groups * of_group, s.groups * (log_runs + s.log_bins + 2)
+    runs = s.groups * of_group
     with arena.scope(stream) as work:
-        result = work.allocate((1 + rows) * words)
-        sums = work.allocate((s.buckets + sum(levels)) * words)
-        keys = [work.allocate(size) for size in levels]
+        result, sums, run_sums, partial, scratch, *keys = map(work.allocate, s.sum_words(words))
         arguments = bases.table, grouping.entries, grouping.starts, grouping.chunk_buckets
         sum_chunks.launch(
             stream, -(-s.chunks // g.sums), g.sums, sums, keys[0], *arguments, grouping.totals,
@@ -185,13 +195,10 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
                 log_sums, int(last), shared=(words + 1) * 4 * g.sums,
             )  # fmt: skip
             here += size
-        run_sums = work.allocate(2 * runs * words)
         reduce_runs.launch(
             stream, -(-runs // g.reduce), g.reduce, run_sums, sums, grouping.starts, runs,
             s.log_run, log_runs, s.groups,
         )  # fmt: skip
-        partial = work.allocate(rows * g.share * words)
-        scratch = work.allocate((1 + rows) * g.share * g.reduce * words)
         bit_rows.launch(
             stream, rows * g.share, g.reduce, partial, run_sums, scratch, of_group,
             log_runs + s.log_bins, s.groups, g.share,
@@ -206,8 +213,7 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
 def weighted(group: Group, shape: MsmShape, rows: U64Array) -> U64Array:
     """Σ 2^weight·row, on the host: uint64, one affine point, Montgomery; infinity is all zero."""
     s = shape
-    log_runs = s.window - 1 - s.log_bins - s.log_run
-    of_group = row_weights(s.log_bins, log_runs, s.log_run)
+    of_group = row_weights(s.log_bins, s.log_runs, s.log_run)
     weights = [g * s.window + weight for g in range(s.groups) for weight in of_group] + [0]
     order = sorted(range(len(weights)), key=lambda i: -weights[i])
     steps = [weights[i] for i in order] + [0]

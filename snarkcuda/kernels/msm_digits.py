@@ -40,13 +40,13 @@ _WORD = 0xFFFFFFFF
 
 
 @formula
-def record_place(record: int) -> int:
+def record_place(record: int) -> Any:
     """Its place in the bin."""
     return int64(record) >> _PLACE
 
 
 @formula
-def record_entry(record: int, tile: int, log_tile: int, n: int) -> int:
+def record_entry(record: int, tile: int, log_tile: int, n: int) -> Any:
     """The entry: 2·(row of the table of multiples) + sign."""
     word = int64(record)
     local = (word >> _LOCAL) & ((1 << LOG_TILE) - 1)

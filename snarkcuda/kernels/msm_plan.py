@@ -8,11 +8,14 @@ A `Grouping` is of scalars alone: queries that share those share it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snarkcuda.field.params import PrimeField
+from snarkcuda.kernels.device import Device
 from snarkcuda.kernels.msm_digits import LOG_TILE, MAX_MULTIPLES, MAX_PLACES, MAX_WINDOW
+from snarkcuda.kernels.msm_group import TOTALS
 
+_SPANS = 64  # of tiles, whose sums one block adds up
 BUCKET_COST = 4  # of a bucket, in additions: two full ones and its share of rows; by count
 
 
@@ -125,12 +128,64 @@ class MsmShape:
         log_high = self.window - 1 - self.log_bins
         return min(log_high, max(1, min(6, self.window - 17)))
 
+    @property
+    def log_runs(self) -> int:
+        """Log2 of the runs of such buckets in a bin and group."""
+        return self.window - 1 - self.log_bins - self.log_run
+
+    @property
+    def rows(self) -> int:
+        """That the host weighs, but bucket 0."""
+        return self.groups * (self.log_runs + self.log_bins + 2)
+
+    @property
+    def span(self) -> int:
+        """Tiles whose counts one thread adds up."""
+        return -(-self.tiles // _SPANS) or 1
+
+    @property
+    def spans(self) -> int:
+        """Of tiles."""
+        return -(-self.tiles // self.span)
+
     def level_sizes(self) -> list[int]:
         """Heads and tails of chunks, at most, then of blocks, until one block has them all."""
         sizes = [max(2, 2 * self.chunks)]
         while sizes[-1] > self.geometry.sums:
             sizes.append(2 * -(-sizes[-1] // self.geometry.sums))
         return sizes
+
+    def group_words(self) -> list[int]:
+        """Words of a `Grouping`'s arrays: entries, starts, chunk_buckets, totals."""
+        return [max(1, self.entries), 1 + self.buckets, max(1, self.chunks), TOTALS]
+
+    def sorting_words(self) -> list[int]:
+        """Words that making it takes: records, counts, their sums, starts of columns."""
+        counts, sums = self.tiles * self.columns, self.spans * self.columns
+        return [max(1, self.entries), max(1, counts), max(1, sums), self.columns + 1]
+
+    def sum_words(self, point: int) -> list[int]:
+        """Words that sums take, of `point` words each.
+
+        The rows; buckets, heads and tails; runs; parts of rows and their scratch; keys by level.
+        """
+        levels, g = self.level_sizes(), self.geometry
+        runs = self.groups << (self.log_runs + self.log_bins)
+        places = [
+            1 + self.rows,
+            self.buckets + sum(levels),
+            2 * runs,
+            self.rows * g.share,
+            (1 + self.rows * g.share) * g.reduce,
+        ]
+        return [*(n * point for n in places), *levels]
+
+
+def geometry_of(device: Device) -> Geometry:
+    """For a device: waves of its multiprocessors, or few threads where they are simulated."""
+    if device.name == "simulator":
+        return SMALL
+    return replace(Geometry(), chunks=4 * 384 * device.multiprocessors)
 
 
 def msm_shape(
@@ -170,6 +225,7 @@ def msm_shape(
     ):
         raise ValueError(
             f"no shape for {n} scalars, windows of {found.window} bits, {found.multiples} "
-            f"multiples: windows have 2 to {MAX_WINDOW} bits, tables up to 2^31 points, and there are up to 2^32 digits"
+            f"multiples: windows have 2 to {MAX_WINDOW} bits, tables up to 2^31 points, and there "
+            "are up to 2^32 digits"
         )
     return found

@@ -83,7 +83,7 @@ def sum_chunks(F: DeviceField) -> DeviceKernel:
 
 
 @formula
-def n_runs(totals: Any, level: int, log_threads: int) -> int:
+def n_runs(totals: Any, level: int, log_threads: int) -> Any:
     """Heads and tails of a level: two a chunk, then two a block of the level before."""
     chunk = int64(totals[CHUNK])
     count = (int64(totals[TOTAL]) + chunk - 1) // chunk * 2

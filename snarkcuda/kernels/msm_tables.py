@@ -112,32 +112,28 @@ def next_multiples(F: DeviceField) -> DeviceKernel:
 
 
 def make_multiples(
-    scope: Scope, F: DeviceField, points: Any, n: int, multiples: int, step: int,
+    scope: Scope, F: DeviceField, table: DeviceArray, n: int, multiples: int, step: int,
     chunk: int = _CHUNK, share: int = _SHARE, threads: int = MAX_THREADS,
-) -> DeviceArray:  # fmt: skip
-    """The table of a query's points.
+) -> None:  # fmt: skip
+    """Fill a table whose first n rows are there.
 
     Args:
-        scope: holds the table, and has the stream on which it is made.
+        scope: whose stream it is made on.
         F: the field of coordinates, with calls.
-        points: uint64 (…), n affine points, Montgomery; (0, 0) is infinity.
-        n: their number.
-        multiples: how many, one at least.
+        table: multiples·n affine points, Montgomery; (0, 0) is infinity.
+        n: points.
+        multiples: how many, the points themselves included.
         step: doublings from one to the next.
         chunk: points made at a time.
         share: points that share an inversion.
         threads: of a block.
     """
-    table = scope.allocate(max(1, multiples * n) * 2 * F.words)
-    words = np.ascontiguousarray(points).reshape(-1).view(np.uint32)
-    if n:
-        scope.stream.upload(words, table.part(0, len(words)))
     kernel = next_multiples(F)
     with scope.arena.scope(scope.stream) as s:
         exponent = s.upload(
             np.array(limbs_of(F.prime.modulus - 2, 2 * F.prime.limbs, 32), dtype=np.uint32)
         )
-        scratch = s.allocate(5 * min(n, chunk) * F.words) if n else exponent
+        scratch = s.allocate(max(1, 5 * min(n, chunk)) * F.words)
         for j in range(1, multiples):
             for first in range(0, n, chunk):
                 count = min(chunk, n - first)
@@ -146,4 +142,3 @@ def make_multiples(
                     scope.stream, -(-workers // threads), threads, table, scratch, exponent,
                     (j - 1) * n + first, j * n + first, count, step, workers,
                 )  # fmt: skip
-    return table

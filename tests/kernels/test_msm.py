@@ -43,7 +43,8 @@ def edge_scalars(r, n, draw, c):
 
 def on_device(arena, scope, stream, curve, group, points, scalars, **shape):
     s = msm_shape(curve.fr, len(points), geometry=GEOMETRY, **shape)
-    bases = load_bases(scope, group, encode(group, [textbook.integers(p) for p in points]), s)
+    bases, bad = load_bases(scope, group, encode(group, [textbook.integers(p) for p in points]), s)
+    assert bad is None
     found = msm(arena, stream, bases, s, arrays.from_ints(scalars, 4))
     return decode(group, found[None])[0]
 
@@ -96,7 +97,7 @@ def test_bases_and_scalars_that_do_not_match(device, arena, scope, stream) -> No
     shape = msm_shape(curve.fr, 3, window=7, geometry=GEOMETRY)
     with pytest.raises(ValueError, match="3 points for MSMs of 4"):
         load_bases(scope, group, points, replace(shape, n=4))
-    bases = load_bases(scope, group, points, shape)
+    bases, _ = load_bases(scope, group, points, shape)
     with pytest.raises(ValueError, match="16 words for 3 scalars"):
         msm(arena, stream, bases, shape, np.zeros((2, 4), dtype=np.uint64))
     with pytest.raises(ValueError, match="3 points, 2 scalars"):
