@@ -16,11 +16,11 @@ CHOICES = {  # the first is the default
 DEVICE = "device"  # a variant with names without end: cpu, cuda, cuda:N
 OPERATIONS = {  # and the variants that each has
     "field": ("group", "path", DEVICE),
-    "msm": ("group", "scalars", "path"),
+    "msm": ("group", "scalars", "path", DEVICE),
     "ntt": ("path", DEVICE),
     "matvec": ("scalars", DEVICE),
     "setup": ("scalars",),
-    "prove": ("scalars",),
+    "prove": ("scalars", DEVICE),
 }
 LOG_N = (6, 27)  # vectors transform 64 points at once; checks in Python take a minute at 2^24
 DEFAULT_LOG_N = 14

@@ -77,10 +77,11 @@ def prove(
     PROOF and PUBLIC appear both, or neither. WARNING lines, with --quiet too, say why proofs under
     this key may mean nothing.
 
-    --device cuda makes the proof on a GPU, all of it. It needs
-    the extra snarkcuda[cuda] and a driver; where either is missing, or anything fails on the GPU,
-    the command fails: no other device is used than the one that is asked for. With
-    NUMBA_ENABLE_CUDASIM=1 it is numba's simulator, for keys of some hundred constraints.
+    --device cuda makes the proof on a GPU, all of it, with as many multiples of the key's points as
+    its memory has room for (--gpu-mem). It needs the extra snarkcuda[cuda] and a driver; where
+    either is missing, or anything fails on the GPU, the command fails: no other device is used than
+    the one that is asked for. With NUMBA_ENABLE_CUDASIM=1 it is numba's simulator, for keys of some
+    dozen constraints.
 
     --key-cache is for a key that is proved with often. DIR must be yours alone: what lies there is
     trusted as the program is. A file there that is damaged or belongs to another key is made anew.
@@ -141,10 +142,11 @@ def prove(
         from snarkcuda.warmup.parts import parts_of_device, parts_of_pairing, parts_of_proof
 
         curve = proving_key.curve
-        parts = parts_of_proof(curve, uses_vectors(proving_key))
+        if device == "cpu":
+            parts = parts_of_proof(curve, uses_vectors(proving_key))
+        else:
+            parts = parts_of_device(curve, device)
         parts += [] if no_check else parts_of_pairing(curve)
-        if device != "cpu":
-            parts += parts_of_device(curve, device)
         with (
             kernels_of(parts, threads, progress, timeline),
             Prover(

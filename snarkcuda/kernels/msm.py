@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -162,7 +163,13 @@ def group_digits(scope: Scope, shape: MsmShape, scalars: DeviceArray) -> Groupin
     return Grouping(s, entries, starts, chunk_buckets, totals)
 
 
-def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> DeviceArray:
+def msm_rows(
+    arena: Arena,
+    stream: Stream,
+    bases: Bases,
+    grouping: Grouping,
+    mark: Callable[[str], None] = lambda part: None,
+) -> DeviceArray:
     """The rows that are left of Σ kᵢ·Pᵢ: points in XYZZ, below p, that `weighted` sums.
 
     Args:
@@ -170,6 +177,7 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
         stream: where.
         bases: as many points as scalars.
         grouping: the scalars'.
+        mark: called with the name of each part that has been launched.
     """
     s, g, F = grouping.shape, grouping.shape.geometry, bases.F
     if bases.n != s.n:
@@ -186,6 +194,7 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
             stream, -(-s.chunks // g.sums), g.sums, sums, keys[0], *arguments, grouping.totals,
             s.buckets,
         )  # fmt: skip
+        mark("points to buckets")
         here, log_sums = s.buckets, g.sums.bit_length() - 1
         for level, size in enumerate(levels):
             last = level == len(levels) - 1
@@ -195,10 +204,12 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
                 log_sums, int(last), shared=(words + 1) * 4 * g.sums,
             )  # fmt: skip
             here += size
+        mark("chunks' ends")
         reduce_runs.launch(
             stream, -(-runs // g.reduce), g.reduce, run_sums, sums, grouping.starts, runs,
             s.log_run, log_runs, s.groups,
         )  # fmt: skip
+        mark("buckets")
         bit_rows.launch(
             stream, rows * g.share, g.reduce, partial, run_sums, scratch, of_group,
             log_runs + s.log_bins, s.groups, g.share,
@@ -207,6 +218,7 @@ def msm_rows(arena: Arena, stream: Stream, bases: Bases, grouping: Grouping) -> 
             stream, 1 + rows, g.reduce, result, partial, scratch, sums, grouping.starts, g.share,
             rows,
         )  # fmt: skip
+        mark("rows")
         return work.keep(result)
 
 

@@ -63,12 +63,12 @@ def report(
         arithmetic: that of `DeviceField`, "ptx" by default.
         done: called with each label.
     """
+    kernels = {k.label: k for curve in curves for k in kernels_of(curve, arithmetic)}
     found = []
-    for curve in curves:
-        for kernel in kernels_of(curve, arithmetic):
-            if only in kernel.label:
-                found.append(_line(kernel, architecture))
-                done(kernel.label)
+    for label, kernel in kernels.items():
+        if only in label:
+            found.append(_line(kernel, architecture))
+            done(label)
     return found
 
 

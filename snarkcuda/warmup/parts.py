@@ -154,7 +154,7 @@ def parts_of_setup(curve: Curve, research: bool, vectors: bool) -> list[Part]:
 
 
 def parts_of_device(curve: Curve, device: str) -> list[Part]:
-    """What proofs on a device compile: a key's slicing, and CUDA kernels but for the simulator.
+    """What proofs on a device compile: the host's part, and CUDA kernels but for the simulator.
 
     Raises:
         DeviceError: there is no such device.
@@ -170,14 +170,19 @@ def parts_of_device(curve: Curve, device: str) -> list[Part]:
 
 
 def _device_parts(curve: Curve, architecture: tuple[int, int] | None) -> list[Part]:
-    slicing = Part("slices of rows", curve, "snarkcuda.kernels.matvec_plan", 1, _slices)
+    of_host = [
+        *_points_alone(curve),
+        Part("slices of rows", curve, "snarkcuda.kernels.matvec_plan", 1, _slices),
+        Part("rows of sums in G1", curve, "snarkcuda.kernels.msm", 2, partial(_weights, curve.g1)),
+        Part("rows of sums in G2", curve, "snarkcuda.kernels.msm", 3, partial(_weights, curve.g2)),
+    ]
     if architecture is None:
-        return [slicing]
+        return of_host
     from snarkcuda.kernels.catalog import proof_kernels
 
     name = "sm_{}{}".format(*architecture)
     return [
-        slicing,
+        *of_host,
         *(
             Part(
                 f"{kernel.label} for {name}",
@@ -361,11 +366,20 @@ def _columns(group: Group, pool: Pool, curve: Curve) -> None:
 
 
 def _slices(pool: Pool, curve: Curve) -> None:
-    from snarkcuda.cpu.matvec import Matrices
+    from snarkcuda.cpu.matvec import group_by_row
+    from snarkcuda.groth16.keys import COEFFICIENT
     from snarkcuda.kernels.matvec_plan import sliced
 
-    start, none = np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-    sliced(Matrices(curve.fr, 1, start, none, none, np.zeros((0, 4), dtype=np.uint64)))
+    sliced(group_by_row(curve.fr, 1, 1, np.zeros(1, dtype=COEFFICIENT)))
+
+
+def _weights(group: Group, pool: Pool, curve: Curve) -> None:
+    from snarkcuda.kernels.msm import weighted
+    from snarkcuda.kernels.msm_plan import msm_shape
+
+    shape = msm_shape(curve.fr, 1, window=8)
+    rows = np.zeros((1 + shape.rows, 4 * group.field.words), dtype=np.uint64)
+    weighted(group, shape, rows)
 
 
 def _device_kernel(label: str, architecture: tuple[int, int], pool: Pool, curve: Curve) -> None:

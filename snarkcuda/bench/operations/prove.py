@@ -16,11 +16,16 @@ from snarkcuda.groth16.verify import verify
 
 def subject(case: Case, pool: Pool) -> Subject:
     """Proofs under a research key of a synthetic circuit, by a `Prover` that keeps the key."""
+    return proofs_on(case, pool, "cpu")
+
+
+def proofs_on(case: Case, pool: Pool, device: str) -> Subject:
+    """The subject on a device."""
     r1cs, witness = circuit(case, pool)
     key = research_key(r1cs, pool, Timeline(), SEED.encode())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ForgeableKeyWarning)
-        prover = Prover(key, threads=pool.threads)
+        prover = Prover(key, threads=pool.threads, device=device)
 
     def is_right(proved: Proved) -> bool:
         with warnings.catch_warnings():
