@@ -95,10 +95,33 @@ def test_bases_and_scalars_that_do_not_match(device, arena, scope, stream) -> No
     curve, group = GROUPS[0]
     points = encode(group, [group.generator] * 3)
     shape = msm_shape(curve.fr, 3, window=7, geometry=GEOMETRY)
-    with pytest.raises(ValueError, match="3 points for MSMs of 4"):
-        load_bases(scope, group, points, replace(shape, n=4))
+    with pytest.raises(ValueError, match="3 points for MSMs of 2"):
+        load_bases(scope, group, points, replace(shape, n=2))
     bases, _ = load_bases(scope, group, points, shape)
     with pytest.raises(ValueError, match="16 words for 3 scalars"):
         msm(arena, stream, bases, shape, np.zeros((2, 4), dtype=np.uint64))
     with pytest.raises(ValueError, match="3 points, 2 scalars"):
         msm(arena, stream, bases, replace(shape, n=2), np.zeros((2, 4), dtype=np.uint64))
+
+
+def test_fewer_points_than_scalars(device, arena, scope, stream) -> None:
+    """Infinity comes before them, as for the public wires of an L query."""
+    curve, group = GROUPS[0]
+    g = textbook.generator(group)
+    points = [textbook.multiply(k, g) for k in (5, 6, 7)]
+    shape = msm_shape(curve.fr, 5, window=7, geometry=GEOMETRY)
+    encoded = encode(group, [textbook.integers(p) for p in points])
+    bases, _ = load_bases(scope, group, encoded, shape)
+    scalars = [11, 12, 13, 14, 15]
+    found = msm(arena, stream, bases, shape, arrays.from_ints(scalars, 4))
+    assert decode(group, found[None])[0] == expected(points, scalars[2:])
+
+
+@pytest.mark.parametrize("curve, group", GROUPS, ids=lambda v: v.name)
+def test_points_off_their_curve(device, arena, scope, stream, curve, group) -> None:
+    points = encode(group, [None, *[group.generator] * 9])
+    shape = msm_shape(curve.fr, 10, window=7, multiples=1, geometry=GEOMETRY)
+    assert load_bases(scope, group, points, shape)[1] is None
+    for at in (7, 4):
+        points[at].reshape(-1)[0] ^= np.uint64(1)
+        assert load_bases(scope, group, points, shape)[1] == at

@@ -4,61 +4,37 @@ A program of its own because the simulator, which tests run in, infers no types.
 a kernel calls is typed on its own, once a process, and looked at as well. JSON on stdout:
 
     factories  the names of those that made the kernels
-    labels     of the kernels; the last is a control, `trap`, which has floats
+    labels     of the kernels; typed besides is a control, `trap`, which has floats
     functions  the names of all that was typed
     floats     [function, variable or expression, type], each
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import pkgutil
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numba.cuda.codegen import CUDACodeLibrary
 from numba.cuda.core.typed_passes import BaseTypeInference
 
-import snarkcuda.kernels
 from snarkcuda.curve.params import CURVES
 from snarkcuda.jit import formula
-from snarkcuda.kernels import group
+from snarkcuda.kernels.catalog import kernels_of
 from snarkcuda.kernels.compiling import ptx_of
 from snarkcuda.kernels.field import device_field
 from snarkcuda.kernels.launch import DeviceKernel, device_kernel
-from snarkcuda.kernels.operations import field_chain, field_operations
+from snarkcuda.kernels.operations import field_operations
 from snarkcuda.kernels.target import uint32
 
 FLOAT = re.compile(r"float|complex")
 
 
-def factories() -> list[Any]:
-    """Every function of `snarkcuda.kernels` that makes a kernel of a field."""
-    found = []
-    for module in pkgutil.iter_modules(snarkcuda.kernels.__path__, "snarkcuda.kernels."):
-        for value in vars(import_module(module.name)).values():
-            if inspect.isfunction(value) and value.__module__ == module.name:
-                signature = inspect.signature(value)
-                if signature.return_annotation == "DeviceKernel" and "F" in signature.parameters:
-                    found.append(value)
-    return found
-
-
 def kernels() -> Iterator[DeviceKernel]:
-    """What each factory makes: group laws of each group, all else of each scalar field."""
-    scalars = [device_field(curve.fr) for curve in CURVES]
-    points = [group.point_field(g) for curve in CURVES for g in (curve.g1, curve.g2)]
-    for factory in factories():
-        for F in points if factory.__module__ == group.__name__ else scalars:
-            if factory is field_chain:
-                yield from (field_chain(F, operation) for operation in ("mul", "sqr", "add"))
-            else:
-                yield factory(F)
-    yield from (field_operations(F) for F in points)
+    """All of the catalog, and limbs once."""
+    yield from {k.label: k for curve in CURVES for k in kernels_of(curve)}.values()
     yield field_operations(device_field(CURVES[0].fr, "limbs"))
 
 
@@ -93,12 +69,19 @@ def main() -> None:
 
     BaseTypeInference.run_pass = watched
     CUDACodeLibrary.get_asm_strs = lambda *_, **__: [""]  # all is typed by then; NVVM is slow
-    labels = []
-    for kernel in [*kernels(), trap()]:
+    labels, factories = [], set()
+    for kernel in kernels():
         ptx_of(kernel, (9, 0))
         labels.append(kernel.label)
-    made = [factory.__name__ for factory in factories()]
-    found = {"factories": made, "labels": labels, "functions": functions, "floats": floats}
+        if "<locals>" in (name := kernel.function.__qualname__):
+            factories.add(name.partition(".")[0])
+    ptx_of(trap(), (9, 0))
+    found = {
+        "factories": sorted(factories),
+        "labels": labels,
+        "functions": functions,
+        "floats": floats,
+    }
     print(json.dumps(found))
 
 
