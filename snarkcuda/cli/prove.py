@@ -161,7 +161,8 @@ def prove(
         ):
             progress.fraction = prover.fraction
             if not quiet and prover.block:
-                say(f"note: points stay in {key}, read {prover.block:,} at a time: --memory")
+                option = "--memory" if device == "cpu" else "--gpu-mem"
+                say(f"note: points stay in {key}, read {prover.block:,} at a time: {option}")
             result = prover.prove(
                 assignment,
                 check=not no_check,

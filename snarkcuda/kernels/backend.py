@@ -6,6 +6,7 @@ no falling back.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import ExitStack, suppress
 from typing import Any
 from weakref import WeakSet
@@ -26,7 +27,7 @@ from snarkcuda.kernels.admission import Admission
 from snarkcuda.kernels.device import open_device
 from snarkcuda.kernels.device_key import DeviceKey
 from snarkcuda.kernels.job import CudaJob
-from snarkcuda.kernels.memory import Arena, Scope
+from snarkcuda.kernels.memory import Arena
 from snarkcuda.kernels.msm_plan import geometry_of
 
 
@@ -50,13 +51,8 @@ class CudaBackend:
         self.device = open_device(device)
         self.arena = Arena(self.device, gpu_memory)
         self.pool = Pool(threads)
-        self._keys: WeakSet[Scope] = WeakSet()
         self._jobs: WeakSet[CudaJob] = WeakSet()
-        self._admission = Admission(self._room)
-
-    def _room(self) -> int:
-        """For jobs: what keys leave."""
-        return self.arena.budget - sum(held.nbytes for held in self._keys)
+        self._admission = Admission(lambda: self.arena.budget)
 
     @property
     def label(self) -> str:
@@ -80,11 +76,12 @@ class CudaBackend:
             memory: of the CPU; not needed here.
             cache: of the CPU's layout; not read here.
         """
-        held = self.arena.scope(self.device.stream())
-        room, geometry = self._room(), geometry_of(self.device)
-        found = device_key.load(self.pool, held, room, key, timeline, two_adicity, geometry)
-        self._keys.add(held)
-        return found
+        held, geometry = self.arena.scope(self.device.stream()), geometry_of(self.device)
+        if cache is not None:
+            warnings.warn("a key cache is of the CPU's: it is not used on a GPU", stacklevel=3)
+        return device_key.load(
+            self.pool, held, self._admission, key, timeline, two_adicity, geometry
+        )
 
     def job(self, timeline: Timeline) -> CudaJob:
         """A new sequence of operations."""
@@ -98,14 +95,15 @@ class CudaBackend:
         A device that has failed cannot take it back. That is no news: the operation that met the
         failure has raised it, and the memory ends with the process.
         """
+        for job in list(self._jobs):
+            job.cancel()
+        # Not where that was interrupted: a job may run on, and the memory is its.
         with ExitStack() as rest:
             rest.enter_context(suppress(DeviceError))
             rest.callback(self.device.close)
             rest.enter_context(suppress(DeviceError))
             rest.callback(self.arena.close)
-            rest.callback(self.pool.close)
-            for job in list(self._jobs):
-                job.cancel()
+            self.pool.close()
 
     def __enter__(self) -> CudaBackend:
         return self

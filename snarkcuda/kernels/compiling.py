@@ -132,9 +132,10 @@ def _libraries() -> Iterator[None]:
     try:
         yield
     except (RuntimeError, OSError, ImportError) as error:  # cuda.pathfinder's, numba-cuda's
+        words = (str(error) or repr(error)).splitlines()[0]
         raise DeviceError(
             "CUDA kernels cannot be compiled, as a library of the CUDA toolkit does not load "
-            f"({str(error).splitlines()[0]}): {INSTALL}, or set CUDA_HOME to a CUDA toolkit"
+            f"({words}): {INSTALL}, or set CUDA_HOME to a CUDA toolkit"
         ) from error
 
 

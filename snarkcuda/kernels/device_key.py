@@ -1,9 +1,10 @@
 """A proving key on a device: rows, transforms, and its points with as many multiples as fit.
 
-    multiples of each point     one for every window, or for every second, third …: fewer doublings
-    job                         what one proof takes beside the key
+    multiples     of each point one for every window, or for every second, third …, or the point
+    streamed      points stay in the host's memory, and pass through slice by slice
+    job           what one proof takes beside the key
 
-One budget holds both: `plan` takes the most multiples that leave room for one proof.
+One budget holds key and job: `plan` takes the most multiples that leave room for one proof.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from snarkcuda.errors import DeviceError
 from snarkcuda.field import arrays
 from snarkcuda.groth16.keys import ProvingKey
 from snarkcuda.groth16.timeline import Timeline
+from snarkcuda.kernels.admission import Admission, Entry
 from snarkcuda.kernels.evaluate import DeviceMatrices, load_matrices
 from snarkcuda.kernels.field import device_field
 from snarkcuda.kernels.group import point_field
 from snarkcuda.kernels.memory import Scope, block_size
 from snarkcuda.kernels.msm import Bases, cold_field, load_bases
 from snarkcuda.kernels.msm_plan import Geometry, MsmShape, msm_shape, n_windows
+from snarkcuda.kernels.msm_stream import StreamedBases, stream_bases
 from snarkcuda.kernels.ntt_plan import Transform, Transforms
+
+Query = Bases | StreamedBases
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,13 @@ class DeviceKey:
         key: what it was made of.
         rows: A and B.
         to_coset: from the domain to its coset.
-        of_witness, of_h: the shapes of sums over the witness and over h.
+        of_witness, of_h: the shapes of sums over the witness and over h; of a slice where points
+            are streamed.
+        block: points of a slice, 0 where they are resident.
         a_query, b_g1_query, b_g2_query, l_query, h_query: the points. Those of L begin with
             infinity for each public wire, so that all four queries of the witness share its digits.
         held: what all this takes of the device.
+        kept: its part of the room for keys and jobs.
     """
 
     key: ProvingKey
@@ -49,28 +57,30 @@ class DeviceKey:
     to_coset: Transform
     of_witness: MsmShape
     of_h: MsmShape
-    a_query: Bases
-    b_g1_query: Bases
-    b_g2_query: Bases
-    l_query: Bases
-    h_query: Bases
+    block: int
+    a_query: Query
+    b_g1_query: Query
+    b_g2_query: Query
+    l_query: Query
+    h_query: Query
     held: Scope
-    block: int = 0
+    kept: Entry
 
     @property
     def job_bytes(self) -> int:
         """What a proof takes of the device."""
-        return _job_bytes(self.key, self.rows, self.of_witness, self.of_h)
+        return _job_bytes(self.key, self.rows, self.of_witness, self.of_h, self.block)
 
     def free(self) -> None:
         """Give the device's memory back; no job may use the key any more."""
         self.held.close()
+        self.kept.leave()
 
 
 def load(
     pool: Pool,
     held: Scope,
-    room: int,
+    admission: Admission,
     key: ProvingKey,
     timeline: Timeline,
     two_adicity: int | None,
@@ -81,7 +91,7 @@ def load(
     Args:
         pool: threads that group the coefficients.
         held: an empty scope; closed if the load fails.
-        room: bytes for the key and one proof.
+        admission: room for the key and one proof.
         key: the key.
         timeline: receives the stages.
         two_adicity: lowered by tests to reach the quotient's edge case.
@@ -104,37 +114,55 @@ def load(
         with timeline.stage(f"load rows [{label}]", matrices.nbytes):
             rows = load_matrices(held, F, matrices)
             to_coset = Transforms(held, F, domain.log_n).to_coset(domain.shift)
-        of_witness, of_h = plan(key, rows, room - held.nbytes, held, geometry)
+        room = admission.room() - held.nbytes
+        of_witness, of_h, block = plan(key, rows, room, held, geometry)
         bases: dict[str, Any] = {}
         for name, group, words in each_query(key):
             points, shape = getattr(key, name), of_h if name == "h_query" else of_witness
             with timeline.stage(f"load {words} [{label}]", points.nbytes):
-                found, bad = load_bases(held, group, arrays.packed(points), shape)
+                packed = arrays.packed(points)
+                found: Query
+                if block:
+                    n = key.domain_size if name == "h_query" else key.n_wires
+                    found, bad = stream_bases(held, group, packed, n, shape)
+                else:
+                    found, bad = load_bases(held, group, packed, shape)
                 if bad is not None:
                     raise off_curve(key.source, words, group, bad)
                 bases[name] = found
         held.stream.synchronize()
         undo.pop_all()
-    return DeviceKey(key, rows, to_coset, of_witness, of_h, held=held, **bases)
+    kept = admission.keep(held.nbytes)
+    shapes = of_witness, of_h
+    return DeviceKey(key, rows, to_coset, *shapes, block, held=held, kept=kept, **bases)
 
 
 def plan(
-    key: ProvingKey, rows: DeviceMatrices, room: int, held: Scope, geometry: Geometry
-) -> tuple[MsmShape, MsmShape]:
-    """The shapes of a key's sums, with the most multiples that fit.
+    key: ProvingKey,
+    rows: DeviceMatrices,
+    room: int,
+    held: Scope,
+    geometry: Geometry,
+    least_block: int = 1 << 12,
+) -> tuple[MsmShape, MsmShape, int]:
+    """The shapes of a key's sums, with the most multiples that fit; points of a slice, or 0.
 
     Raises:
-        DeviceError: not even the points themselves and one proof fit.
+        DeviceError: not even the smallest slices and one proof fit.
     """
-    least = 0
+    sizes, least = (key.n_wires, key.domain_size), 0
     for multiples in _choices(key):
-        shapes = tuple(
-            msm_shape(key.curve.fr, n, multiples, geometry=geometry)
-            for n in (key.n_wires, key.domain_size)
-        )
-        least = _table_bytes(key, *shapes) + _job_bytes(key, rows, *shapes)
+        of_witness, of_h = (msm_shape(key.curve.fr, n, multiples, geometry=geometry) for n in sizes)
+        least = _table_bytes(key, of_witness, of_h) + _job_bytes(key, rows, of_witness, of_h)
         if least <= room:
-            return shapes[0], shapes[1]
+            return of_witness, of_h, 0
+    block = 1 << max(*sizes, 2 * least_block).bit_length()
+    while block > least_block:
+        block >>= 1
+        of_slice = msm_shape(key.curve.fr, block, 1, geometry=geometry)
+        least = _job_bytes(key, rows, of_slice, of_slice, block)
+        if least <= room:
+            return of_slice, of_slice, block
     raise DeviceError(
         f"{key.source} needs {least:,} bytes of {held.arena.device}, a proof included, and "
         f"{max(0, room):,} are left: allow more (--gpu-mem), use another device, or --device cpu"
@@ -159,12 +187,21 @@ def _table_bytes(key: ProvingKey, of_witness: MsmShape, of_h: MsmShape) -> int:
     return sum(map(block_size, sizes))
 
 
-def _job_bytes(key: ProvingKey, rows: DeviceMatrices, of_witness: MsmShape, of_h: MsmShape) -> int:
+def _job_bytes(
+    key: ProvingKey,
+    rows: DeviceMatrices,
+    of_witness: MsmShape,
+    of_h: MsmShape,
+    block: int = 0,
+) -> int:
     """The blocks of a proof, whichever of them are in use together."""
     words = [8 * key.n_wires, *rows.needs]
     for shape in (of_witness, of_h):
         words += [*shape.group_words(), *shape.sorting_words()]
     g1, g2 = (4 * cold_field(group).words for group in (key.curve.g1, key.curve.g2))
     words += [*of_witness.sum_words(g1), *of_witness.sum_words(g2), *of_h.sum_words(g1)]
-    words += [(1 + of_witness.rows) * g1] * 3  # of A, B1 and L until all are done
+    # Rows of A, B1, L, H and B2, slice by slice, until all are done; two tables for each group.
+    slices = -(-max(key.n_wires, key.domain_size) // block) if block else 1
+    words += [(1 + of_witness.rows) * g1] * (4 * slices) + [(1 + of_witness.rows) * g2] * slices
+    words += [block * g // 2 for g in (g1, g1, g2, g2)]
     return sum(block_size(4 * n) for n in words)

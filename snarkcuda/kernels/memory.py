@@ -10,7 +10,7 @@ given back to the driver, which waits for them.
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,13 +38,14 @@ class Arena:
 
     Args:
         device: whose memory.
-        budget: bytes that may be taken at a time; by default all that are free now but a
-            sixteenth, which the driver and other programs need.
+        budget: bytes that may be taken at a time, no more than the device has; by default all that
+            are free now but a sixteenth, which the driver and other programs need.
     """
 
     def __init__(self, device: Device, budget: int | None = None) -> None:
         self.device = device
-        self.budget = device.memory()[0] * 15 // 16 if budget is None else budget
+        free, total = device.memory()
+        self.budget = free * 15 // 16 if budget is None else min(budget, total)
         self._lock = threading.Lock()
         self._free: list[_Block] = []
         self._used: list[_Block] = []
@@ -72,7 +73,8 @@ class Arena:
         """Give an array back: the stream uses it until now, and nobody later.
 
         Raises nothing, so that an error on its way is not lost: where the stream has failed, its
-        uses have no end, and the block waits for `close`.
+        uses have no end, and the block waits for `close`; an array that was given back, by `close`
+        too, stays so.
         """
         try:
             event = stream.record()
@@ -80,6 +82,8 @@ class Arena:
             return
         with self._lock:
             block = array.owner
+            if block not in self._used:
+                return
             self._used.remove(block)
             block.stream, block.event = stream, event
             self._free.append(block)
@@ -94,9 +98,9 @@ class Arena:
         if not fits:
             return None
         block = min(fits, key=lambda b: (b.stream is not stream, not _is_done(b)))
-        self._free.remove(block)
         if block.stream is not stream and block.event is not None:
             stream.wait_for(block.event)
+        self._free.remove(block)
         block.event = block.stream = None
         return block
 
@@ -162,7 +166,7 @@ class Scope:
 
     Attributes:
         arena: whose memory.
-        stream: the last to use it.
+        stream: on which it is taken, and given back: what other streams do with it has ended then.
     """
 
     def __init__(self, arena: Arena, stream: Stream) -> None:
@@ -196,9 +200,9 @@ class Scope:
 
     def close(self) -> None:
         """Give everything back; raises nothing."""
-        held, self._held = self._held, []
-        for array in held:
-            self.arena.free(array, self.stream)
+        while self._held:  # several threads may: each array is given back by one
+            with suppress(IndexError):
+                self.arena.free(self._held.pop(), self.stream)
 
     def __enter__(self) -> Scope:
         return self

@@ -41,7 +41,7 @@ class Geometry:
     log_tile: int = LOG_TILE
 
 
-SMALL = Geometry(2, 2, 4, 2, chunks=6, least_chunk=3, share=1, log_tile=3)
+SMALL = Geometry(2, 2, 4, 1, chunks=6, least_chunk=3, share=1, log_tile=3)
 
 
 def n_windows(field: PrimeField, c: int) -> int:

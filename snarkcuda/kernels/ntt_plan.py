@@ -84,8 +84,7 @@ class Transform:
         """
         F = self.F
         kernel = _kernels(F)[0]
-        # A capture cannot wait for what is outside it, and need not for what is done.
-        if stream is not self.tables and not self.ready.is_done():
+        if stream is not self.tables:  # so that it can be captured on this stream alone
             stream.wait_for(self.ready)
         for p in self.passes:
             lines = x.size // F.words >> p.levels

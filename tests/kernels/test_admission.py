@@ -21,33 +21,45 @@ def waiting(admission: Admission, n_bytes: int) -> threading.Thread:
 
 def test_jobs_that_fit_go_together_and_the_next_waits() -> None:
     admission = Admission(lambda: 100)
-    admission.enter(60)
+    first = admission.enter(60)
     admission.enter(40)
     third = waiting(admission, 30)
     third.join(0.3)
     assert third.is_alive()
-    admission.leave(60)
+    first.leave()
     third.join(10)
     assert not third.is_alive()
+
+
+def test_a_job_leaves_once() -> None:
+    """Whoever says so twice gives nobody else's room away."""
+    admission = Admission(lambda: 100)
+    first, _ = admission.enter(50), admission.enter(50)
+    first.leave()
+    first.leave()
+    admission.enter(50)
+    fourth = waiting(admission, 50)
+    fourth.join(0.3)
+    assert fourth.is_alive()
 
 
 def test_one_alone_may_try_whatever_it_takes() -> None:
     """The arena's error says what is missing; waiting would never end."""
     admission = Admission(lambda: 100)
-    admission.enter(1000)
-    admission.leave(1000)
+    admission.enter(1000).leave()
 
 
-def test_room_is_asked_each_time() -> None:
-    room = [100]
-    admission = Admission(lambda: room[0])
+def test_keys_take_of_the_same_room() -> None:
+    admission = Admission(lambda: 100)
+    key = admission.keep(30)
+    assert admission.room() == 70
     admission.enter(60)
-    second = waiting(admission, 60)
+    second = waiting(admission, 40)
     second.join(0.3)
     assert second.is_alive()
-    room[0] = 120  # a key was freed
+    key.leave()
     second.join(10)
-    assert not second.is_alive()
+    assert not second.is_alive() and admission.room() == 100
 
 
 def test_waiting_ends_when_the_job_does() -> None:
@@ -56,7 +68,8 @@ def test_waiting_ends_when_the_job_does() -> None:
     def look() -> None:
         raise GivenUp
 
-    with admission.entered(100), pytest.raises(GivenUp):
+    first = admission.enter(100)
+    with pytest.raises(GivenUp):
         admission.enter(1, look)
+    first.leave()
     admission.enter(100)
-    admission.leave(100)

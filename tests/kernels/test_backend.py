@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
+import time
+from concurrent.futures import CancelledError
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from snarkcuda.cpu.backend import CpuBackend
-from snarkcuda.cpu.pool import Pool
+from snarkcuda.cpu.matvec import group_by_row
+from snarkcuda.cpu.pool import Cancelled
 from snarkcuda.curve.params import BN254
-from snarkcuda.errors import DeviceError, UnsatisfiedError
+from snarkcuda.errors import DeviceError, NotOnCurveError, UnsatisfiedError
 from snarkcuda.field.arrays import from_ints
 from snarkcuda.formats.proof_json import proof_to_json
 from snarkcuda.formats.wtns import read_witness
@@ -20,9 +26,12 @@ from snarkcuda.groth16.prove import prove_start
 from snarkcuda.groth16.prover import Prover
 from snarkcuda.groth16.timeline import Timeline
 from snarkcuda.kernels import backend as cuda_backend
-from snarkcuda.kernels import job, matvec_plan, msm
+from snarkcuda.kernels import device_key, job
 from snarkcuda.kernels.backend import CudaBackend
 from snarkcuda.kernels.catalog import proof_kernels
+from snarkcuda.kernels.evaluate import load_matrices
+from snarkcuda.kernels.field import device_field
+from snarkcuda.kernels.msm_plan import Geometry, geometry_of, msm_shape
 from snarkcuda.kernels.target import simulated
 from snarkcuda.warmup.parts import part_named, parts_of_device
 
@@ -37,6 +46,11 @@ def proof_on(backend, key, witness) -> str:
         resident = backend.load(key, timeline)
         pending = prove_start(backend, resident, witness.values, R, S, timeline)
         return proof_to_json(pending.finish())
+
+
+def matrices_of(key):
+    fr = key.curve.fr
+    return group_by_row(fr, key.domain_size, key.n_wires, key.coefficients)
 
 
 @pytest.fixture
@@ -182,6 +196,63 @@ def test_a_load_that_fails_leaves_nothing(device, case, fail_at, monkeypatch) ->
         assert not backend.arena._used
 
 
+@pytest.mark.parametrize(
+    "case, block",
+    [
+        ("bn_mul2", 3),
+        pytest.param("bls_mul2", 2, marks=pytest.mark.slow),
+        pytest.param("bn_no_public", 3, marks=pytest.mark.slow),
+    ],
+    indirect=["case"],
+)
+def test_streamed_points_give_the_same_bytes(device, case, block, monkeypatch) -> None:
+    """Slices, the last one shorter; public wires have no points in L."""
+    key, witness = case
+    shape = msm_shape(key.curve.fr, block, 1, 5, geometry_of(device))
+    monkeypatch.setattr(device_key, "plan", lambda *_: (shape, shape, block))
+    on_cpu = proof_on(CpuBackend(1), key, witness)
+    assert proof_on(CudaBackend("cuda", 1), key, witness) == on_cpu
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_a_streamed_key_off_its_curve(device, case, monkeypatch) -> None:
+    key, _ = case
+    l_query = key.l_query.copy()
+    l_query[-1, 1, 0] ^= np.uint64(1)
+    shape = msm_shape(key.curve.fr, 2, 1, 7, geometry_of(device))
+    monkeypatch.setattr(device_key, "plan", lambda *_: (shape, shape, 2))
+    with CudaBackend("cuda", 1) as backend:
+        rule = f"point {len(l_query) - 1} of the L query is not on bn254.g1"
+        with pytest.raises(NotOnCurveError, match=rule):
+            backend.load(replace(key, l_query=l_query), Timeline())
+        assert not backend.arena._used
+
+
+def test_less_room_means_fewer_multiples(device, scope, vectors) -> None:
+    """Then slices, then an error: and what is planned fits in the room each time."""
+    key = read_zkey(vectors / "bn_poseidon1" / "circuit.zkey")
+    rows = load_matrices(scope, device_field(key.curve.fr), matrices_of(key))
+    key = replace(key, n_wires=1 << 20, domain_size=1 << 20)  # all that a plan looks at
+    room, found = 1 << 40, []
+    while room > 1000:
+        try:
+            shape, h, block = device_key.plan(key, rows, room, scope, Geometry())
+        except DeviceError as error:
+            assert "allow more (--gpu-mem)" in str(error)
+            found.append(None)
+            break
+        needs = device_key._job_bytes(key, rows, shape, h, block)
+        needs += 0 if block else device_key._table_bytes(key, shape, h)
+        assert needs <= room
+        found.append((shape.multiples, block))
+        room = needs - 1
+    multiples = [m for m, block in found[:-1] if not block]
+    blocks = [block for _, block in found[:-1] if block]
+    assert multiples == sorted(multiples, reverse=True) and len(set(multiples)) > 2
+    assert found[-1] is None
+    assert blocks == sorted(blocks, reverse=True) and blocks[-1] < 1 << 15
+
+
 @pytest.mark.parametrize("fail_at", [1, 4, 9, 14, 20])
 @pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
 def test_a_proof_that_fails_leaves_nothing(device, case, fail_at, monkeypatch) -> None:
@@ -239,6 +310,86 @@ def test_proofs_take_turns_where_memory_is_short(device, case) -> None:
 
 
 @pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_a_proof_that_fails_makes_room_at_once(device, case, monkeypatch) -> None:
+    """Nobody asks it for its result; the next one, which waits for its room, is made."""
+    key, witness = case
+    with CudaBackend("cuda", 1) as backend:
+        resident = backend.load(key, Timeline())
+        backend.arena.budget = backend.arena._taken + resident.job_bytes
+        right, failed = job.evaluate, []
+
+        def once(*arguments):
+            if not failed:
+                failed.append(True)
+                raise DeviceError("the first failure")
+            return right(*arguments)
+
+        monkeypatch.setattr(job, "evaluate", once)
+        first = prove_start(backend, resident, witness.values, R, S, Timeline())
+        second = prove_start(backend, resident, witness.values, R, S, Timeline())
+        assert proof_to_json(second.finish()) == proof_on(CpuBackend(1), key, witness)
+        with pytest.raises(DeviceError, match="the first failure"):
+            first.finish()
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_cancelling_a_proof_that_waits_for_room(device, case) -> None:
+    key, witness = case
+    with CudaBackend("cuda", 1) as backend:
+        resident = backend.load(key, Timeline())
+        backend.arena.budget = backend.arena._taken + resident.job_bytes
+        entry = backend._admission.enter(resident.job_bytes)
+        waits = prove_start(backend, resident, witness.values, R, S, Timeline())
+        time.sleep(0.3)
+        waits.job.cancel()
+        with pytest.raises((Cancelled, CancelledError)):
+            waits.a.result()
+        entry.leave()
+        pending = prove_start(backend, resident, witness.values, R, S, Timeline())
+        assert proof_to_json(pending.finish()) == proof_on(CpuBackend(1), key, witness)
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_a_device_that_fails_half_way(device, case, monkeypatch) -> None:
+    """What failed first is told, not that its memory cannot be given back; threads end."""
+    key, witness = case
+    before = threading.active_count()
+
+    def faulty(*_):
+        raise DeviceError("an illegal address")
+
+    def work() -> None:
+        with Prover(key, threads=1, device="cuda") as prover:
+            monkeypatch.setattr(prover._backend.device, "release", faulty)
+            prover.prove(witness)
+
+    monkeypatch.setattr(job, "circom_quotient", faulty)
+    with pytest.raises(DeviceError, match="an illegal address"):
+        work()
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
+def test_operations_that_cannot_be_repeated(device, case, monkeypatch) -> None:
+    """The proof is false, and the search for the operation fails: both are told."""
+    key, witness = case
+    right, calls = job.circom_quotient, []
+
+    def wrong(to_coset, stream, abc):
+        calls.append(abc)
+        if len(calls) > 1:
+            raise DeviceError("out of order")
+        found = right(to_coset, stream, abc)
+        stream.upload(np.full(8, 7, dtype=np.uint32), found.part(0, 8))
+        return found
+
+    monkeypatch.setattr(job, "circom_quotient", wrong)
+    rule = "made a false proof .* repeating its operations failed: out of order"
+    with Prover(key, threads=1, device="cuda") as prover, pytest.raises(DeviceError, match=rule):
+        prover.prove(witness)
+
+
+@pytest.mark.parametrize("case", ["bn_mul2"], indirect=True)
 def test_memory_to_keep_to(device, case) -> None:
     key, _ = case
     with pytest.raises(DeviceError, match=r"of a budget of 5,000: .* allow more \(--gpu-mem\)"):
@@ -270,9 +421,13 @@ def test_warmup_knows_what_a_device_needs(device) -> None:
     assert [part_named(str(part)) for part in parts] == parts
     kernels = [part for part in parts if " for sm_" in str(part)]
     assert len(kernels) == (0 if simulated() else len(proof_kernels(BN254)))
-    with Pool(1) as pool:
-        for part in set(parts) - set(kernels):
-            part.work(pool, BN254)
-    assert matvec_plan._slice.overloads and len(msm._weighted.overloads) >= 2
+    program = (
+        "from snarkcuda.warmup.parts import part_named; from snarkcuda.cpu.pool import Pool\n"
+        "from snarkcuda.curve.params import BN254; from snarkcuda.kernels import matvec_plan, msm\n"
+        f"for part in {[str(part) for part in parts if part not in kernels]}:\n"
+        "    with Pool(1) as pool: part_named(part).work(pool, BN254)\n"
+        "assert matvec_plan._slice.overloads and len(msm._weighted.overloads) == 2\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
     with pytest.raises(KeyError):
         part_named("bn254 nothing for sm_90")

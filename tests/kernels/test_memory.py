@@ -156,7 +156,8 @@ def test_blocks_of_another_size_are_given_back_when_memory_ends() -> None:
 def test_more_than_there_is(budget, total, words) -> None:
     """The budget, or the device, is exceeded: both figures and the next step are named."""
     device = Memory(total=total)
-    arena, stream = Arena(device, budget), device.stream()
+    arena, stream = Arena(device), device.stream()
+    arena.budget = budget
     rule = rf"cuda:3 \(test\) has no 65,536 bytes left {words}.*--device cpu"
     with pytest.raises(DeviceError, match=rule):
         arena.allocate(1 << 14, stream)
@@ -265,17 +266,44 @@ def test_a_device_that_has_failed() -> None:
 def test_an_upload_that_fails_takes_nothing() -> None:
     device = Memory()
     arena, stream = Arena(device), device.stream()
-    device.faulty = True
-    with pytest.raises(DeviceError):
-        arena.upload(np.zeros(100, dtype=np.uint32), stream)
-    device.faulty = False
     with pytest.raises(ValueError, match="copies are of C-contiguous words that fit"):
         arena.upload(np.zeros(7, dtype=np.uint8), stream)
+    assert not arena._used
     with arena.scope(stream) as scope:
         kept = scope.keep(scope.upload(np.zeros(100, dtype=np.uint32)))
         assert scope.nbytes == 0
+    assert len(arena._used) == 1
     arena.free(kept, stream)
-    assert sum(block.stream is not None for block in arena._free) == len(arena._free)
+    arena.free(kept, stream)  # is given back, and stays so
+    assert not arena._used and len(arena._free) == 1
+
+
+def test_a_scope_outlives_its_arena() -> None:
+    device = Memory()
+    arena, stream = Arena(device), device.stream()
+    with arena.scope(stream) as scope:
+        scope.allocate(1000)
+        arena.close()
+    assert not device.live and not arena._free
+
+
+def test_a_stream_that_cannot_wait_loses_no_block() -> None:
+    device = Memory()
+    arena, one, other = Arena(device), device.stream(), device.stream()
+    arena.free(arena.allocate(5000, one), one)
+
+    def wait_for(event: Event) -> None:
+        raise DeviceError("cannot wait")
+
+    other.wait_for = wait_for
+    with pytest.raises(DeviceError, match="cannot wait"):
+        arena.allocate(5000, other)
+    arena.close()
+    assert not device.live
+
+
+def test_no_budget_is_more_than_the_device() -> None:
+    assert Arena(Memory(), 1 << 40).budget == 1 << 20
 
 
 @pytest.mark.parametrize(
